@@ -109,6 +109,7 @@ func (s *Server) differences(e *entry, p *params) func(context.Context) (any, er
 		a.Result = compared.Result()
 		tree := a.Result.Tree(limit, maxTreeDepth)
 		a.Paths, a.Left.Paths, a.Left.ReportedPaths, a.Left.Time = tree.Paths, tree.Left, tree.LeftReported, tree.LeftTime
+		a.Repetitions = a.Repetitions[:min(limit, len(a.Repetitions))]
 		a.Regions = a.Result.Entries()
 		if len(a.Regions) > limit {
 			for _, r := range a.Regions[limit:] {

@@ -43,6 +43,7 @@ func (c *Comparison) Result() *Result {
 		key:   func(_ Side, k int32) int32 { return k }, describe: r.setRegion}
 	r.Paths, r.ComparedPaths = r.reportedRows(&r.paths, exact)
 	r.Regions, r.ComparedRegions = r.reportedRows(&r.regions, exact)
+	r.Repetitions = r.repetitions(x)
 	return r
 }
 

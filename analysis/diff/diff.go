@@ -169,6 +169,9 @@ type Result struct {
 	// order of the difference.
 	Regions []Row `json:"regions"`
 	Paths   []Row `json:"paths"`
+	// Repetitions are the paths that occur in the path around them more or less often in B than in A, those with the
+	// most time first.
+	Repetitions []Repetition `json:"repetitions"`
 	// ComparedRegions and ComparedPaths are the numbers of all compared rows, whether reported or
 	// not.
 	ComparedRegions int `json:"comparedRegions"`

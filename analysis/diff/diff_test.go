@@ -105,6 +105,32 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
+// TestRepetitions checks which paths are repeated differently: solve calls step 10 times in A and 12 times in B, and
+// each step calls send twice; main is at two locations of A and at three of B, and calls solve once at each of them. io
+// occurs only in A.
+func TestRepetitions(t *testing.T) {
+	text := func(steps int, io string) string {
+		return "main:10[solve:5[" + strings.Repeat("step:7[send:1 send:1 ]", steps) + "]" + io + "]"
+	}
+	a, b := run(text(10, "io:9"), text(10, "io:9")), run(text(12, ""), text(12, ""), text(12, ""))
+	for _, c := range []struct {
+		change   float64
+		expected []string
+	}{{0.02, []string{"main;solve;step 10>12 20>36"}}, {0.21, nil}} {
+		var found []string
+		for _, x := range compare(t, diff.Options{Least: 0.5, Change: c.change}, one(a), one(b)).Repetitions {
+			found = append(found, fmt.Sprintf("%s %g>%g %g>%g", strings.Join(x.Path, ";"), x.Times.A, x.Times.B, x.Visits.A,
+				x.Visits.B))
+		}
+		check(t, fmt.Sprint("repetitions that change by ", c.change), found, c.expected...)
+	}
+	// outermost paths: visits at each location
+	twice := compare(t, diff.Options{Change: 0.02}, one(run("work:5", "work:5")), one(run("work:5work:5", "work:5work:5")))
+	if l := twice.Repetitions; len(l) != 1 || l[0].Times.A != 1 || l[0].Times.B != 2 {
+		t.Errorf("found %+v, expected work to occur once at each location of A, and twice in B", l)
+	}
+}
+
 // TestExample checks the numbers of the example in docs/analyses/diff.md.
 func TestExample(t *testing.T) {
 	a := run("main:10[init:20 solve:100[send:10] solve:100[send:10] io:50]")

@@ -89,6 +89,9 @@ type path struct {
 	depth       int32   // number of call paths that contain this one
 	top         int32   // index of the outermost call path that contains this one, or of this one if depth is 0
 	first       float64 // least time from the begin of a run to its first visit, in ticks
+	// visitors is the number of locations that visit the path: the sum over the runs until finish, and then
+	// the mean.
+	visitors float64
 	// outer is the inclusive time of visits that are not inside another visit of the region.
 	outer        float64
 	outerSamples []sample // observations of outer, for a recursive path if the metric is inclusive
@@ -215,6 +218,9 @@ func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int3
 		place[i] = at
 		x := &s.nodes[at]
 		x.visits += float64(n.count)
+		if n.count > 0 {
+			x.visitors++
+		}
 		x.exclusive += float64(n.exclusive) * scale
 		x.inclusive += float64(n.inclusive) * scale
 		x.outer += float64(n.outer) * scale
@@ -286,6 +292,7 @@ func (s *side) finish(c *Comparison) {
 			}
 		}
 		x.visits, x.exclusive, x.inclusive = x.visits/runs, x.exclusive/runs, x.inclusive/runs
+		x.visitors /= runs
 	}
 	if c.unit == Locations && s.runs > 1 {
 		for _, r := range s.regions {

@@ -104,6 +104,30 @@ func TestStragglerAmongOthers(t *testing.T) {
 	}
 }
 
+// TestLateOnce checks a rank that is late in one of several iterations: 4 ranks compute for 1000 ticks in each of 10
+// rounds, and one of them for 6000 in one round. Without that, the run would be 5000 shorter. In a further trace, the
+// times of the other rounds differ a little, so that no analysis of variance tells the rank from others.
+func TestLateOnce(t *testing.T) {
+	for _, jitter := range []int{0, 3} {
+		for _, rounds := range []int{2, 10} {
+			p := page(t, program(4, rounds, func(rank, round int) int64 {
+				if rank == 2 && round == 1 {
+					return 6000
+				}
+				return int64(1000 + jitter*(7*rank+3*round)%11)
+			}))
+			if len(p.Findings) == 0 {
+				t.Fatalf("found no finding: %s", p.Verdict)
+			}
+			f := p.Findings[0]
+			if f.ID != "late" || math.Abs(float64(f.Gain)-5000) > 0.02*5000 || !slices.Equal(f.Locations, []string{"c"}) ||
+				f.Title != "compute takes longer at c than elsewhere, and others wait for it" {
+				t.Errorf("%d rounds, jitter %d: found %+v, expected a gain of 5000 at c", rounds, jitter, f)
+			}
+		}
+	}
+}
+
 // TestImbalance checks that the gain is the difference from the runtime of a balanced run if the work
 // grows with the rank.
 func TestImbalance(t *testing.T) {

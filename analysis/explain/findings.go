@@ -142,9 +142,15 @@ func (ex *explainer) planLate(d *delay) {
 			without, times = ex.gain(times[0]), times[1:]
 		}
 		noise, byNoise := int64(0), false
+		balanced := f.Gain
 		for i, t := range times {
-			if g := ex.gain(t); g > noise {
-				noise, byNoise = g, g > 2*f.Gain || g > f.Gain && noisy[i].varies()
+			g := ex.gain(t)
+			if loc, one := noisy[i].lateOne(); one {
+				if at, others := spread.split(loc); g > f.Gain && at != nil {
+					f.Gain, slow, wanted = g, at, others.mean()
+				}
+			} else if g > noise {
+				noise, byNoise = g, g > 2*balanced || g > balanced && noisy[i].varies()
 			}
 		}
 		// Locks that gain nothing explain no waits: the holder itself is late, as a thread that signals a condition is.
@@ -389,6 +395,18 @@ func (s spread) slowest() (slow spread) {
 		}
 	}
 	return slow
+}
+
+// split returns the time of a location, and those of the others.
+func (s spread) split(loc uint32) (one, others spread) {
+	for _, t := range s {
+		if t.location == loc {
+			one = append(one, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return one, others
 }
 
 // placeName returns a name for the locations of list: the name of a single location; or the name of the group

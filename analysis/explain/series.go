@@ -163,12 +163,19 @@ func (s *series) medians() []int64 {
 }
 
 // withoutNoise returns options in which no time of a path exceeds the median of all locations in the
-// same iteration, for each of the series that it also returns: those of the path.
+// same iteration, for each of the series that it also returns: those of the path. If a single location is late, only
+// its times change.
 func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed []*series) {
 	for _, s := range ex.series {
 		if s.path == path && len(s.locations) > 2 {
 			m := s.medians()
-			list = append(list, s.withTimes(func(_ uint32, i int, t int64) int64 { return min(t, m[i]) }))
+			late, one := s.lateOne()
+			list = append(list, s.withTimes(func(loc uint32, i int, t int64) int64 {
+				if one && loc != late {
+					return t
+				}
+				return min(t, m[i])
+			}))
 			changed = append(changed, s)
 		}
 	}
@@ -200,6 +207,30 @@ func (s *series) varies() bool {
 		}
 	}
 	return between*(k-1) < rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
+}
+
+// mostOfOne is the share of the times above the medians from which they belong to a single location, and are no noise.
+const mostOfOne = 0.75
+
+// lateOne returns the location that alone has most of the times above the medians of the iterations. ok is false if
+// there is none. In a single iteration, no location is late more often than others.
+func (s *series) lateOne() (loc uint32, ok bool) {
+	if s.iterations < 2 {
+		return 0, false
+	}
+	medians := s.medians()
+	total, most := 0.0, 0.0
+	for _, l := range s.locations {
+		above := 0.0
+		for i, t := range s.times[l] {
+			above += float64(max(0, t.time-medians[i]))
+		}
+		total += above
+		if above > most {
+			loc, most = l, above
+		}
+	}
+	return loc, most > mostOfOne*total
 }
 
 // balancedOptions returns two options that shorten the times of a path at some locations in each series of

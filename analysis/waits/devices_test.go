@@ -652,3 +652,19 @@ func TestReferenceOfDevices(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowInsideOfWait checks a window in which only a part of a wait lies, and no call begins. The trace has calls
+// that launch work, but none that waits for a device: the stream waits from 60 until the launch at 90.
+func TestWindowInsideOfWait(t *testing.T) {
+	x := newDeviceTrace(1, false)
+	x.launch(0, "cudaLaunchKernel", 0, trace.NoRef)
+	x.visit(1, "kernel", 10, 60)
+	x.launch(0, "cudaLaunchKernel", 90, trace.NoRef)
+	x.visit(1, "kernel", 93, 120)
+	for _, w := range []struct{ from, to, time int64 }{{0, 60, 0}, {65, 75, 10}, {75, 121, 15}} {
+		r := find(t, format.Recorded(x.Recorder), waits.Options{Window: &trace.Window{From: w.from, To: w.to}})
+		if missing := r.Missing(); missing != "" || r.Waiting.Int64() != w.time {
+			t.Errorf("from %d to %d: found waits of %d, and %q, expected %d", w.from, w.to, r.Waiting.Int64(), missing, w.time)
+		}
+	}
+}

@@ -141,6 +141,12 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(1, "OpenMP critical", 3, 18, "", 0)
 			x.call(2, "OpenMP critical", 4, 25, "", 0)
 		}, []string{"lock-contention at 1 from 3 for 7, cause 0", "lock-contention at 2 from 4 for 14, cause 1"}},
+		// Three threads come to an ordered section at 10, 20 and 30. They leave it at 40, 60 and 70.
+		{"ordered section", 3, func(x *threadTrace) {
+			x.call(0, "!$omp ordered @loop.c:7", 10, 40, "", 0)
+			x.call(1, "!$omp ordered @loop.c:7", 20, 60, "", 0)
+			x.call(2, "!$omp ordered @loop.c:7", 30, 70, "", 0)
+		}, []string{"lock-contention at 1 from 20 for 20, cause 0", "lock-contention at 2 from 30 for 30, cause 1"}},
 		// The recorder writes an acquisition when the wait for the lock begins, and counts these
 		// acquisitions. So a release has the order of the next acquisition. Thread 1 waits from 5 to
 		// 20; the event of the release comes at 21. Thread 0 waits from 25 to 40.

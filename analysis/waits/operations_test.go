@@ -90,6 +90,19 @@ func TestOrderOfPosting(t *testing.T) {
 	}
 }
 
+// TestEarlySynchronousSend checks that a synchronous send that ends before its receive begins contradicts causality:
+// the call lasts from 100 to 150, and the receive begins at 400. A standard send may end earlier.
+func TestEarlySynchronousSend(t *testing.T) {
+	for name, expected := range map[string]waits.Violations{"MPI_Ssend": {Operations: 1, Worst: 250}, "MPI_Send": {}} {
+		p := newPairOfRanks()
+		p.call(0, name, 100, 150, func() { p.rec.Event(0, 101, trace.Send, trace.NoRef, []uint64{1, 0, 3, 8}) })
+		p.call(1, "MPI_Recv", 400, 410, func() { p.rec.Event(1, 409, trace.Recv, trace.NoRef, []uint64{0, 0, 3, 8}) })
+		if found, r := p.judge(t); len(found) > 0 || r.Violations != expected {
+			t.Errorf("%s: found %q and %+v, expected %+v", name, found, r.Violations, expected)
+		}
+	}
+}
+
 // TestLongestOperationCounts checks that a call that completes two operations and a receive has only the
 // longest wait. It lasts from 200 to 520; rank 1 posts at 300 and 500, and sends at 400: 500 - 200 = 300.
 func TestLongestOperationCounts(t *testing.T) {

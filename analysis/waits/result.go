@@ -163,7 +163,7 @@ func (u *Unjudged) Text(clock trace.Clock) string {
 // result returns the sums as a Result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []LateArrivals{}, Unjudged: []Unjudged{},
-		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
+		Judged: a.counts.Judged, part: a.opt.Window != nil && (synclog.HasCalls(a.defs) || a.defs.Communicator.Len() > 0),
 		Violations: a.counts.Violations}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)
@@ -195,6 +195,9 @@ func (a *adder) result() *Result {
 			continue // counted as barriers
 		}
 		name, reason := a.regionName(x.Region), "no events are recorded inside, so the partners are unknown"
+		if role := a.defs.RoleOf(x.Region); role == trace.LockRole || role == trace.ConditionRole {
+			reason = "the trace does not record which lock, condition or semaphore they wait for"
+		}
 		if x.Unended {
 			reason = "they go on after the end of the trace, so it does not record for what they wait"
 		}

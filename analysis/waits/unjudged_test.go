@@ -108,6 +108,26 @@ func TestUnjudgedAccesses(t *testing.T) {
 	}
 }
 
+// TestUnknownLocks checks that calls that wait for unknown locks are counted: no event and no attribute names the
+// lock. Calls that only release or create one wait for nothing.
+func TestUnknownLocks(t *testing.T) {
+	p := newPairOfRanks()
+	calls := []string{"omp_set_lock", "omp_unset_lock", "omp_init_lock", "pthread_mutex_init", "pthread_mutex_lock",
+		"pthread_mutex_trylock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_signal", "sem_wait", "sem_post"}
+	for i, name := range calls {
+		at := int64(100 * (i + 1))
+		region := p.rec.Defs().Regions.Add(trace.Region{Name: name})
+		p.rec.Enter(0, at, region)
+		p.rec.Leave(0, at+10, region)
+	}
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	expected := []string{"1 calls of omp_set_lock 10", "1 calls of pthread_cond_wait 10",
+		"1 calls of pthread_mutex_lock 10", "1 calls of sem_wait 10"}
+	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
 // TestUnendedCalls checks that calls without events that go on after the end of the trace, or of a piece of it, are
 // counted with their time there. Rank 1 waits in its second MPI_Recv from 300 on, and both ranks wait for locks.
 func TestUnendedCalls(t *testing.T) {
@@ -125,7 +145,7 @@ func TestUnendedCalls(t *testing.T) {
 		to       int64
 		expected []string
 	}{
-		{451, []string{"1 calls of MPI_Recv 100", "1 calls of pthread_mutex_lock 200"}},
+		{451, []string{"1 calls of MPI_Recv 100", "1 calls of omp_set_lock 80", "1 calls of pthread_mutex_lock 200"}},
 		{350, []string{"1 calls of MPI_Recv 50", "1 calls of omp_set_lock 40", "1 calls of pthread_mutex_lock 100"}},
 	} {
 		piece := transform.Cut(events, trace.Window{From: 0, To: c.to})

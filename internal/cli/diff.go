@@ -60,6 +60,9 @@ the runs, if each side has at least 4. Otherwise they are the iterations of a lo
 matched by their order. SHIFT is the median difference between the observations, with its 95 %
 confidence interval.
 
+A further table lists the call paths that are repeated differently: more or less often in each
+visit of the path around them, as in a loop with another number of iterations.
+
 With --fail-if, the exit code is 1 if the runtime, or the inclusive time of a region, grows by
 more than a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the
 exclusive times of both sides in nanoseconds, as lines for differential flame graphs.
@@ -407,10 +410,9 @@ func diffRow(x *diff.Result, r *diff.Row, name string) table.Row {
 		q = strconv.FormatFloat(t.Q, 'g', 2, 64)
 		shift = fmt.Sprintf("%s (%s to %s)", f(t.Shift), f(t.Low), f(t.High))
 	}
-	n := func(v float64) string { return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64) }
-	visits := n(r.Visits.A)
+	visits := formatCount(r.Visits.A)
 	if r.Visits.Difference != 0 {
-		visits += " → " + n(r.Visits.B)
+		visits += " → " + formatCount(r.Visits.B)
 	}
 	return table.Row{differenceWord(r), name, f(m.A), f(m.B), f(m.Difference), percentChange(*m), q, shift, visits}
 }
@@ -468,7 +470,7 @@ func (a *app) printDiff(x *diffResult, top int) {
 	for _, l := range diffSummary(x) {
 		printf(a.out, "%-13s  %s\n", l[0], l[1])
 	}
-	if len(x.Regions)+len(x.Paths) == 0 {
+	if len(x.Regions)+len(x.Paths)+len(x.Repetitions) == 0 {
 		fmt.Fprintln(a.out, "\n"+noDifference)
 	}
 	a.printList("regions", len(x.Regions), top, diffHead(x.Result, "region"), func(i int) table.Row {
@@ -476,6 +478,9 @@ func (a *app) printDiff(x *diffResult, top int) {
 	})
 	a.printList("call paths", len(x.Paths), top, diffHead(x.Result, "call path"), func(i int) table.Row {
 		return diffRow(x.Result, &x.Paths[i], diffPathName(&x.Paths[i]))
+	})
+	a.printList("repetitions", len(x.Repetitions), top, repetitionHead, func(i int) table.Row {
+		return repetitionRow(&x.Repetitions[i])
 	})
 }
 
@@ -494,31 +499,49 @@ func (a *app) writeDiffMarkdown(x *diffResult, top int) {
 	for _, f := range x.Failed {
 		fmt.Fprintf(a.out, "- **Failed** %s\n", cell(f.Sentence))
 	}
-	if len(x.Regions)+len(x.Paths) == 0 {
+	if len(x.Regions)+len(x.Paths)+len(x.Repetitions) == 0 {
 		fmt.Fprintln(a.out, "\n"+noDifference)
 	}
-	list := func(what, many string, rows []diff.Row, name func(*diff.Row) string) {
-		if len(rows) == 0 {
+	list := func(many string, n, texts int, head table.Row, row func(int) table.Row) {
+		if n == 0 {
 			return
 		}
 		fmt.Fprintln(a.out)
-		head := diffHead(x.Result, what)
 		line(head)
-		fmt.Fprintln(a.out, "|---|---"+strings.Repeat("|--:", len(head)-2)+"|")
-		shown := len(rows)
+		fmt.Fprintln(a.out, strings.Repeat("|---", texts)+strings.Repeat("|--:", len(head)-texts)+"|")
+		shown := n
 		if top > 0 {
 			shown = min(top, shown)
 		}
 		for i := range shown {
-			line(diffRow(x.Result, &rows[i], name(&rows[i])))
+			line(row(i))
 		}
-		if more := len(rows) - shown; more > 0 {
+		if more := n - shown; more > 0 {
 			fmt.Fprintf(a.out, "\n… and %d more %s\n", more, many)
 		}
 	}
-	list("region", "regions", x.Regions, diffRegionName)
-	list("call path", "call paths", x.Paths, diffPathName)
+	list("regions", len(x.Regions), 2, diffHead(x.Result, "region"), func(i int) table.Row {
+		return diffRow(x.Result, &x.Regions[i], diffRegionName(&x.Regions[i]))
+	})
+	list("call paths", len(x.Paths), 2, diffHead(x.Result, "call path"), func(i int) table.Row {
+		return diffRow(x.Result, &x.Paths[i], diffPathName(&x.Paths[i]))
+	})
+	list("repetitions", len(x.Repetitions), 1, repetitionHead, func(i int) table.Row {
+		return repetitionRow(&x.Repetitions[i])
+	})
 }
+
+// repetitionHead is the header of the table of repetitions.
+var repetitionHead = table.Row{"repeated differently", "times A", "B", "%", "visits"}
+
+// repetitionRow returns a line of the table of repetitions.
+func repetitionRow(r *diff.Repetition) table.Row {
+	return table.Row{addFormerNames(strings.Join(r.Path, " > "), r.FormerPath), formatCount(r.Times.A),
+		formatCount(r.Times.B), percentChange(r.Times), formatCount(r.Visits.A) + " → " + formatCount(r.Visits.B)}
+}
+
+// formatCount formats a number of visits, which may have a fraction.
+func formatCount(v float64) string { return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64) }
 
 // writeDiffCSV writes a line for each region, and then a line for each call path.
 func (a *app) writeDiffCSV(x *diff.Result) error {

@@ -121,12 +121,16 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		threads += " and " + plural.Of(x.Ran.Streams, "stream of devices", "streams of devices")
 	}
 	printf(w, "%s with %s ran for %s.", plural.Of(x.Ran.Processes, "process", "processes"), threads, f(x.Ran.Runtime))
+	most := "Most time"
 	if x.Ran.WaitingShare > 0 {
-		printf(w, " Waits take %s of the time. Most time without waits: ", share(x.Ran.WaitingShare))
-	} else {
-		printf(w, " Most time: ")
+		printf(w, " Waits take %s of the time.", share(x.Ran.WaitingShare))
+		most = "Most time without waits"
 	}
-	printf(w, "%s.\n", text(strings.Join(regions, ", ")))
+	if len(regions) > 0 {
+		printf(w, " %s: %s.\n", most, text(strings.Join(regions, ", ")))
+	} else {
+		printf(w, " No region has any time.\n")
+	}
 	printf(w, "\n%s\n", text(x.Verdict))
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,

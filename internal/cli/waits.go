@@ -153,7 +153,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 			none = in.lacks(missing, false)
 			return &waitsMissing{missingAnswer{x.heading, missing}, x.bounds, x.Unjudged}, func() error { return nil }, nil
 		}
-		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
+		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 || p.Time.Float() > 0 })
 		if flags.selection.anySet() && !any {
 			in.notFound = "found no wait"
 		}

@@ -561,6 +561,7 @@ function explain({ t }: Question): unknown {
       processes: 64,
       threads: 64,
       runtime: String(t.length),
+      waitingShare: 0.25,
       regions: [{ region: "main", time: "9", share: 0.6 }],
     },
     verdict: "60 % of the time is useful.",

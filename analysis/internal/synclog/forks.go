@@ -1,5 +1,38 @@
 package synclog
 
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// regionOfFork returns the node of the region of a parallel construct that begins. Some recorders write the enter of
+// the region later; the result is then pendingRegion. Otherwise it is the innermost open region, unless a construct
+// that has begun before has this region.
+func (w *worker) regionOfFork(l *lane) int32 {
+	node := l.innermost()
+	if node < 0 {
+		return pendingRegion
+	}
+	region := w.nodes[node].region
+	taken := slices.ContainsFunc(l.forks, func(f openFork) bool { return f.node == node })
+	if taken || w.kind(region).role != trace.ForkRole || w.defs.IsImplicitTask(region) {
+		return pendingRegion
+	}
+	return node
+}
+
+// regionOfTeam returns the node of the parallel region in which a location begins to work in a team: that of the
+// construct that the location itself has begun just before, or as regionOfFork does.
+func (w *worker) regionOfTeam(l *lane) int32 {
+	if n := len(l.forks); n > 0 {
+		if f := l.forks[n-1]; f.depth == len(l.stack) && f.node >= 0 && f.node == l.innermost() {
+			return f.node
+		}
+	}
+	return w.regionOfFork(l)
+}
+
 // setAhead sets the node for times before a parallel region, and packs the calls that have waited for
 // it.
 func (w *worker) setAhead(l *lane, node int32) error {

@@ -9,7 +9,7 @@ import (
 
 // lockCall is the effect of the visits of a region on a lock. It is used for traces that do not record the
 // acquisitions and releases of locks as events. For POSIX threads, a recorder may record only the calls, with
-// the address of the lock as an attribute; for OpenMP, only the critical sections.
+// the address of the lock as an attribute; for OpenMP, only the critical and ordered sections.
 type lockCall uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	shares
 	reads    // like acquires, for a lock that several locations may have at the same time
 	releases // the lock is free, or the condition holds, when the call begins
-	section  // a critical section: the lock is free when it ends
+	section  // a critical or ordered section: the lock is free when it ends
 	joins    // the call ends when a thread of the process has ended
 	creates  // the call creates a thread
 )
@@ -51,11 +51,29 @@ func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
 	}
 	r := d.Regions.At(region)
 	name := strings.ToLower(r.Name)
-	if role == trace.LockRole && (strings.HasPrefix(name, "!$omp critical") || name == "openmp critical" ||
-		strings.EqualFold(r.Role, "critical")) {
+	if role == trace.LockRole && slices.ContainsFunc(sections, func(s string) bool {
+		return strings.HasPrefix(name, "!$omp "+s) || name == "openmp "+s || strings.EqualFold(r.Role, s)
+	}) {
 		return section
 	}
 	return lockCalls[name]
+}
+
+// sections lists the constructs of OpenMP that one thread of a team executes at a time.
+var sections = []string{"critical", "ordered"}
+
+// ompLockCalls lists the beginnings of the names of calls of OpenMP that wait for a lock, in lower case.
+var ompLockCalls = []string{"omp_set_lock", "omp_set_nest_lock", "openmp set ", "openmp acquire mutex"}
+
+// awaitsLock reports whether a call with an effect on a lock waits for other locations that have the lock. Critical
+// sections do not count.
+func awaitsLock(d *trace.Definitions, region uint32, role trace.Role, effect lockCall) bool {
+	if effect >= acquires && effect <= reads {
+		return true
+	}
+	return role == trace.LockRole && slices.ContainsFunc(ompLockCalls, func(prefix string) bool {
+		return strings.HasPrefix(strings.ToLower(d.Regions.At(region).Name), prefix)
+	})
 }
 
 // These values are operands of points of locks. The operands are the lock, the order of acquisition, and the

@@ -15,7 +15,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	case trace.ThreadFork:
 		l.wake(t)
 		err := w.add(l, Fork, t, ops)
-		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, false, false})
+		l.forks = append(l.forks, openFork{len(l.stack), w.regionOfFork(l), false, false})
 		return err
 	case trace.ThreadJoin:
 		if w.times {
@@ -68,7 +68,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
 		err := w.add(l, TeamBegin, t, ops)
-		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, len(l.forks) == 0,
+		l.forks = append(l.forks, openFork{len(l.stack), w.regionOfTeam(l), len(l.forks) == 0,
 			w.entered != trace.NoRef && w.hasAttribute(w.entered)})
 		return err
 	case trace.ThreadTeamEnd:

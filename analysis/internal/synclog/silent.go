@@ -78,7 +78,8 @@ func (w *worker) countSilent(l *lane, c *openCall, t int64) {
 		w.silences = append(w.silences, make([]silentVisits, len(w.kinds)-len(w.silences))...)
 	}
 	s := &w.silences[region]
-	if c.points > 0 || c.locks {
+	known := c.points > 0 || c.locks || c.identified
+	if known {
 		s.marked = true
 	}
 	if !w.window.Has(c.enter) {
@@ -88,7 +89,7 @@ func (w *worker) countSilent(l *lane, c *openCall, t int64) {
 	if c.begun > 0 {
 		l.addUnended(c.node, time)
 	}
-	if c.points > 0 || c.locks {
+	if known && !c.unended || c.points > 0 || c.locks {
 		return
 	}
 	if w.kind(region).waits {

@@ -271,6 +271,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
+	k.waits = k.waits || awaitsLock(d, region, k.role, k.lock)
 	k.window = windowCalls[name]
 	k.task = d.IsTask(region)
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
@@ -281,10 +282,11 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
-// HasCalls reports whether a trace defines regions whose visits are logged as calls.
+// HasCalls reports whether a trace defines regions whose visits are logged as calls, or calls that launch work on
+// devices.
 func HasCalls(d *trace.Definitions) bool {
 	for i := range d.Regions.Len() {
-		if k := kindOf(d, uint32(i)); k.call || k.kept {
+		if k := kindOf(d, uint32(i)); k.call || k.kept || k.enqueues {
 			return true
 		}
 	}

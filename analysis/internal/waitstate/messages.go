@@ -403,6 +403,9 @@ func (e *engine) judgeSend(x *message) {
 	c.judged = c.judged || !c.isPoint
 	w := x.recvPostEnter - c.enter
 	waited := w > 0 && !c.isPoint && !c.test && c.leave > x.recvPostEnter
+	if x.synchronous && !c.isPoint {
+		e.countViolation(&e.Violations.Operations, x.recvPostEnter-c.leave, c.enter)
+	}
 	if (waited || x.synchronous) && e.hooks.Rendezvous != nil {
 		e.hooks.Rendezvous(&Rendezvous{c.place, x.recvPost, x.recvPostEnter})
 	}

@@ -117,6 +117,16 @@ function columns(app: App, scope: Scope): Column<Row>[] {
 }
 
 /** findings creates the panel of findings. */
+/** timesOf states the share of waits, and the regions with the most time. */
+function timesOf(r: NonNullable<Explanation["ran"]>): string {
+  const waits = r.waitingShare > 0,
+    regions = r.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ");
+  return (
+    (waits ? `Waits take ${percent(r.waitingShare)} of the time. ` : "") +
+    (regions === "" ? "No region has any time." : `Most time${waits ? " without waits" : ""}: ${regions}.`)
+  );
+}
+
 export function findings(): Panel {
   return {
     id: "findings",
@@ -148,10 +158,7 @@ export function findings(): Panel {
           "p",
           { class: "faint" },
           `${programOf(r.ran)} ran for ${short(BigInt(r.ran.runtime), lane.clock)}. ` +
-            (r.ran.waitingShare > 0
-              ? `Waits take ${percent(r.ran.waitingShare)} of the time. Most time without waits: `
-              : "Most time: ") +
-            `${r.ran.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ")}.`,
+            timesOf(r.ran),
         ),
       );
       if (r.findings.length > 0) {
