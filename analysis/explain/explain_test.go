@@ -119,6 +119,10 @@ func TestLateOnce(t *testing.T) {
 			if len(p.Findings) == 0 {
 				t.Fatalf("found no finding: %s", p.Verdict)
 			}
+			w := p.Ran.Waiting.Float() // each of the 3 others waits for 5000 ticks
+			if jitter == 0 && (w != 3*5000 || p.Ran.WaitingShare != w/(4*float64(p.Ran.Runtime))) {
+				t.Errorf("%d rounds: waits of %g, a share of %g; expected 15000", rounds, w, p.Ran.WaitingShare)
+			}
 			f := p.Findings[0]
 			if f.ID != "late" || math.Abs(float64(f.Gain)-5000) > 0.02*5000 || !slices.Equal(f.Locations, []string{"c"}) ||
 				f.Title != "compute takes longer at c than elsewhere, and others wait for it" {
