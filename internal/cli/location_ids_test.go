@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -150,6 +151,46 @@ func TestPackedRowsStay(t *testing.T) {
 	for _, r := range some {
 		if !slices.Contains(all, r) {
 			t.Errorf("the copy has row %s, which the archive does not have: %q", r, all)
+		}
+	}
+}
+
+// TestUnknownTypesComeBack checks an archive with types that are unknown, and with groups and nodes that have no
+// locations. otf2-print shows the same groups, nodes, locations and roles for an archive that went through another
+// format, and no other node.
+func TestUnknownTypesComeBack(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "in", "traces.otf2")
+	out, err := exec.Command(pythonOTF2(t), "testdata/programs/unknowns.py", filepath.Dir(path)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	kept := regexp.MustCompile(`(?m)^(LOCATION|LOCATION_GROUP|SYSTEM_TREE_NODE) .*|Role: .*, Flags`)
+	shown := func(path string) string {
+		text, _ := runTool(t, path, "otf2-print", "-G")
+		return strings.Join(kept.FindAllString(regexp.MustCompile(` +\d+  | <\d+>`).ReplaceAllString(string(text), " "), -1),
+			"\n")
+	}
+	want := shown(path)
+	if want == "" {
+		t.Skip("otf2-print is not installed")
+	}
+	for _, line := range []string{`Name: "storage" , Class: "filesystem"`, `Name: "of any type" , Type: UNKNOWN, # Events`,
+		`Name: "idle device" , Type: ACCELERATOR`, `Role: UNKNOWN, Paradigm: UNKNOWN`} {
+		if !strings.Contains(want, line) {
+			t.Fatalf("otf2-print does not show %q:\n%s", line, want)
+		}
+	}
+	sorted := func(text string) []string { return slices.Sorted(strings.Lines(text + "\n")) }
+	for _, name := range []string{"a.otf", "a.etf", "a.trf", "a.pallas"} {
+		there, back := filepath.Join(dir, name, name), filepath.Join(dir, name, "back.otf2")
+		if err := os.Mkdir(filepath.Dir(there), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		weft(t, 0, "convert", "-q", path, there)
+		weft(t, 0, "convert", "-q", there, back)
+		if got := shown(back); !slices.Equal(sorted(got), sorted(want)) {
+			t.Errorf("%s: otf2-print shows\n%s\nexpected\n%s", name, got, want)
 		}
 	}
 }
