@@ -368,6 +368,7 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		return
 	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
+		groups[trace.NoRef] = 0
 		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
 		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
 	}
