@@ -15,6 +15,7 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	TraceProperties: func(d *trace.Definitions) int { return d.Properties.Len() },
 
 	LocationDefinitions: counting(locations, func(l *trace.Location) bool { return l.Kind != trace.EventsLocation }),
+	LocationIDs:         counting(locations, func(l *trace.Location) bool { return l.Kind != trace.EventsLocation }),
 	LocationKinds: counting(locations, func(l *trace.Location) bool {
 		return l.Kind != "" && l.Kind != trace.EventsLocation
 	}),
@@ -92,6 +93,17 @@ func LocationsOfKind(kinds ...trace.LocationKind) func(*trace.Definitions) int {
 	return counting(locations, func(l *trace.Location) bool { return slices.Contains(kinds, l.Kind) })
 }
 
+// LocationsWithID returns a function for [Mapped.Kept] that counts the locations whose id is the number by which the
+// format writes them. The function number returns this number for location i.
+func LocationsWithID(number func(i int) string) func(*trace.Definitions) int {
+	return func(d *trace.Definitions) (n int) {
+		for i, l := range d.Locations.All() {
+			n += count(l.Kind != trace.EventsLocation && l.ID == number(i))
+		}
+		return n
+	}
+}
+
 // counting returns a function that counts the entries of a table for which f returns true.
 func counting[T any](table func(*trace.Definitions) *trace.Table[T], f func(*T) bool) func(*trace.Definitions) int {
 	return adding(table, func(x *T) int { return count(f(x)) })
@@ -156,6 +168,9 @@ func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped
 		how, reason := m.How, m.As
 		if how == WeftOnly && plain {
 			how, reason = Lost, "the format has no record or field for it"
+			if s == LocationIDs {
+				how, reason = Degraded, "the format numbers locations anew"
+			}
 		}
 		if how != WeftOnly && how != Degraded && how != Lost {
 			continue

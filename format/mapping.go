@@ -38,6 +38,7 @@ const (
 	ClockStart
 	TraceProperties
 	LocationDefinitions
+	LocationIDs
 	LocationKinds
 	LocationProperties
 	GroupDefinitions
@@ -113,6 +114,7 @@ var subjects = [subjectCount]subject{
 	ClockStart:              {"clock: wall-clock start", nil},
 	TraceProperties:         {"trace properties", nil},
 	LocationDefinitions:     {"location and its name", nil},
+	LocationIDs:             {"id of a location", nil},
 	LocationKinds:           {"kind of a location", nil},
 	LocationProperties:      {"property of a location", nil},
 	GroupDefinitions:        {"location group, system tree node", nil},

@@ -113,7 +113,7 @@ in which record or field.
 
 - *exact*: the tools of the format read the same data.
 - *weft only*: weft stores the data in the file and restores it; other tools do not see it. With ` + "`--plain`" + `,
-  weft does not write the data, and it is lost.
+  weft does not write the data, and it is lost. Ids of locations are degraded then, because the locations have others.
 - *degraded*: the format stores the data in another form, which keeps the meaning.
 - *recomputed*: weft does not write the data, because it follows from the events.
 - *lost*: the format cannot store the data. ` + "`weft convert`" + ` then refuses to convert, unless

@@ -74,6 +74,10 @@ func (t *Table[T]) ByNumber(id func(*T) string) map[int64]uint32 {
 // the time of day.
 type Renamable interface{ Renamable() }
 
+// Restored marks a value of [Definitions.Native] of a trace that was converted from another format. The encoder
+// writes all definitions anew, apart from what the format's own tools show of the file's.
+type Restored interface{ Restored() }
+
 // Joinable marks a value of [Definitions.Native] whose encoder also accepts [SourceTraces] of such
 // values, and supports [Definitions.Pruned].
 type Joinable interface {

@@ -24,7 +24,7 @@ type AnonymizeOptions struct {
 // locations, groups (hosts), communicators, metrics and all other definitions by their type and a number, and
 // the texts in attributes by "text" and a number. It removes source lines, opaque definitions and the time of
 // day. Equal names get equal replacements. It keeps times, numbers (including numbers in texts), the kinds of
-// events, the names of attributes, and keywords of a format (paradigms, types, units).
+// events, the names of attributes and properties, and keywords of a format (paradigms, types, units).
 //
 // Up to 65536 texts of event attributes get different replacements. All further texts become "text".
 func Anonymize(d format.Events, a AnonymizeOptions) format.Events {

@@ -402,12 +402,8 @@ func (r *Rows) AppendAbsent(b []byte) []byte {
 
 // code returns the number of a kind, which it assigns if needed.
 func (r *Rows) code(k trace.Kind) uint64 {
-	for int(k) >= len(r.codes) {
-		r.codes = append(r.codes, 0)
-	}
-	if r.codes[k] == 0 {
-		r.kinds = append(r.kinds, k)
-		r.codes[k] = uint32(len(r.kinds))
+	if int(k) >= len(r.codes) || r.codes[k] == 0 {
+		r.append(k)
 	}
 	return uint64(r.codes[k] - 1)
 }
@@ -660,6 +656,36 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 		b.MarkDerived()
 	}
 	return nil
+}
+
+// Continue gives the kinds of d the codes that they have in the packed rows of r, so that rows that do not change have
+// the same bytes. It must be called before a row is packed.
+func (r *Rows) Continue(d *trace.Definitions, x *Restorer) {
+	known := map[string]trace.Kind{trace.NoKind.Spec().Name: trace.NoKind}
+	for _, k := range trace.Kinds() {
+		known[k.Spec().Name] = k
+	}
+	for i := range d.Kinds.Len() {
+		known[d.Kinds.At(uint32(i)).Name] = trace.Declared + trace.Kind(i)
+	}
+	for _, c := range x.codes {
+		k, ok := known[x.defs.Spec(c.kind).Name]
+		if !ok {
+			k = trace.NoKind // d has lost this kind, and no row has it
+		}
+		r.append(k)
+	}
+}
+
+// append gives the next code to a kind, unless it has a code.
+func (r *Rows) append(k trace.Kind) {
+	for int(k) >= len(r.codes) {
+		r.codes = append(r.codes, 0)
+	}
+	r.kinds = append(r.kinds, k)
+	if r.codes[k] == 0 {
+		r.codes[k] = uint32(len(r.kinds))
+	}
 }
 
 // names returns the names of the kinds in the order of their codes.

@@ -1,15 +1,21 @@
 package etf
 
-import "github.com/weft-trace/weft/format"
+import (
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+)
 
 // mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
 // table. Events without an entry become E lines.
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "TU and decimals; rounded to 1 ns where a tick has no finite decimals"},
-	format.ClockStart:           {How: format.Exact, As: "O in ms; weft only: nanoseconds"},
-	format.TraceProperties:      {How: format.WeftOnly, As: "T attribute; those of TRACE stay as they are"},
-	format.LocationDefinitions:  {How: format.WeftOnly, As: "an R line for each location, and T attributes"},
+	format.ClockStart:          {How: format.Exact, As: "O in ms; weft only: nanoseconds"},
+	format.TraceProperties:     {How: format.WeftOnly, As: "T attribute; those of TRACE stay as they are"},
+	format.LocationDefinitions: {How: format.WeftOnly, As: "an R line for each location, and T attributes"},
+	format.LocationIDs: {How: format.WeftOnly, As: "T attribute; R numbers them from 0 on",
+		Kept: format.LocationsWithID(strconv.Itoa)},
 	format.RegionDefinitions:    {How: format.WeftOnly, As: "claim attribute name, T attribute"},
 	format.ResourceDefinitions:  {How: format.Exact, As: "R"},
 	format.MetricDefinitions:    {How: format.WeftOnly, As: "T attribute; those of TRACE stay S, TS and TSS"},

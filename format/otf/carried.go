@@ -217,6 +217,28 @@ func carriedDefinitions(list []*Record) []byte {
 	return nil
 }
 
+// restoredTrace is the value of Definitions.Native for a trace of another format. The encoder of OTF keeps the unique
+// id of the file, and the codes of kinds in its packed rows.
+type restoredTrace struct {
+	uniqueID uint64
+	hasID    bool
+	restorer *carrier.Restorer
+}
+
+// Restored marks the trace as one with new definitions.
+func (*restoredTrace) Restored() {}
+
+// restoredFrom returns the native form of a restored trace.
+func restoredFrom(list []*Record, r *carrier.Restorer) *restoredTrace {
+	x := &restoredTrace{restorer: r}
+	for _, d := range list {
+		if d.Type == DefUniqueID {
+			x.uniqueID, x.hasID = d.UniqueID, true
+		}
+	}
+	return x
+}
+
 // restoreModel builds a model from carried definitions.
 func restoreModel(data []byte) (*model, error) {
 	pairs, err := carrier.Unpack(data)

@@ -192,6 +192,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			x.marks = m.marks
 			x.addSamplePoints(m)
 			x.nameGroups(list)
+			x.defs.Native = restoredFrom(list, x.restorer)
 			x.fillSmallTables()
 			return x, nil
 		}

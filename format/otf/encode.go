@@ -161,6 +161,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		}
 		numberStreams([]*sourceTrace{s})
 		return e.rewrite([]*sourceTrace{s})
+	case *restoredTrace:
+		e.rows.Continue(d, native.restorer)
 	case *trace.SourceTraces:
 		if sources := sourcesOf(native); sources != nil {
 			return e.rewrite(sources)

@@ -62,10 +62,13 @@ func (e *encoder) writeDefinitions() error {
 	return err
 }
 
-// uniqueID returns the unique id of a trace: that which it had in OTF or, for traces of other formats, one that
-// follows from times and names. ok is false for traces of OTF without one.
+// uniqueID returns the unique id of a trace: that which it had in OTF or, for traces of other formats, that of the file
+// or one that follows from times and names. ok is false for traces of OTF without one.
 func (e *encoder) uniqueID() (id uint64, ok bool) {
 	d := e.defs
+	if x, ok := d.Native.(*restoredTrace); ok && x.hasID {
+		return x.uniqueID, true
+	}
 	if d.Origin == "otf" {
 		for _, a := range d.Properties.All() {
 			if a.Key == uniqueIDName && a.Value.Type == trace.Uint64 {

@@ -1,6 +1,8 @@
 package otf
 
 import (
+	"strconv"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -10,6 +12,8 @@ import (
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks:          {How: format.Exact, As: "DefTimerResolution"},
 	format.LocationDefinitions: {How: format.Exact, As: "DefProcess"},
+	format.LocationIDs: {How: format.WeftOnly, As: "packed definitions; DefProcess numbers them from 1 on",
+		Kept: processesWithID},
 	format.LocationKinds: {How: format.WeftOnly,
 		As: "packed definitions; processes, and threads of a process, as DefProcess", Kept: kindsOfProcesses},
 	format.GroupDefinitions:  {How: format.WeftOnly, As: "packed definitions; nodes as DefProcessGroup", Kept: nodes},
@@ -80,4 +84,10 @@ func placesWithFile(d *trace.Definitions) (n int) {
 		}
 	}
 	return n
+}
+
+// processesWithID counts the locations whose process has their id as its token.
+func processesWithID(d *trace.Definitions) int {
+	t := newTokens(d)
+	return format.LocationsWithID(func(i int) string { return strconv.FormatUint(uint64(t.locations.at(i)), 10) })(d)
 }

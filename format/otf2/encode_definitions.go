@@ -119,10 +119,10 @@ func (e *encoder) defineRegions(put func(id uint8, v ...uint64), name func(strin
 			roleName = cmp.Or(scorepRoles[d.RegionRole(&r)], roleName)
 			paradigmName = cmp.Or(scorepParadigms[d.RegionParadigm(&r)], paradigmName)
 		}
-		if at := slices.Index(regionRoles, roleName); at > 0 {
+		if at := slices.Index(regionRoles, roleName); at >= 0 {
 			role = uint64(at)
 		}
-		if at := slices.Index(paradigms, paradigmName); at > 0 {
+		if at := slices.Index(paradigms, paradigmName); at >= 0 {
 			paradigm = uint64(at)
 		}
 		file := uint64(undefined32)
@@ -337,7 +337,7 @@ func metricMode(word string) (mode uint64, exact bool) {
 }
 
 // writeTree writes the groups of locations. A group with locations becomes a location group, and a group
-// with groups becomes a node of the system tree.
+// with groups becomes a node of the system tree. The kind of a group that has neither decides what it becomes.
 func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
@@ -351,46 +351,77 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		if g != trace.NoRef {
 			x := d.Groups.At(g)
 			text, class = x.Name, cmp.Or(x.Kind, class)
-			parent = node(x.Parent)
+			if d.Origin != "otf2" || x.Parent != trace.NoRef {
+				parent = node(x.Parent)
+			}
 		}
 		n := uint64(len(nodes))
 		nodes[g] = n
 		put(defTreeNode, n, name(text), name(class), parent)
 		return n
 	}
-	node(trace.NoRef)
+	if d.Origin != "otf2" || e.scorep != nil || d.Locations.Len() == 0 {
+		node(trace.NoRef) // in traces of OTF2, only groups without a node need this one
+	}
 	if e.scorep != nil && d.Locations.Len() > 0 {
 		e.scorep.writeTree(e, put, name, node)
 		return
 	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
+		groups[trace.NoRef] = 0
 		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
 		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
 	}
-	for i, l := range d.Locations.All() {
-		g, ok := groups[l.Group]
-		if !ok {
-			text, typ, parent := "locations", uint64(1), uint64(0)
-			if l.Group != trace.NoRef {
-				x := d.Groups.At(l.Group)
-				text, parent = x.Name, node(x.Parent)
-				if x.Kind == acceleratorKind {
-					typ = 2
-				}
-			}
-			g = uint64(len(groups))
-			groups[l.Group] = g
-			put(defLocationGroup, g, name(text), typ, parent, undefined32)
+	undefinedKind := uint64(1) // a process or a thread
+	if d.Origin == "otf2" {
+		undefinedKind = 0
+	}
+	group := func(at uint32) uint64 {
+		g, ok := groups[at]
+		if ok {
+			return g
 		}
-		kind := uint64(1)
+		text, typ, above := "locations", uint64(1), trace.NoRef
+		if at != trace.NoRef {
+			x := d.Groups.At(at)
+			text, above = x.Name, x.Parent
+			switch x.Kind {
+			case acceleratorKind:
+				typ = 2
+			case "":
+				typ = undefinedKind
+			}
+		}
+		parent := node(above)
+		g = uint64(len(groups))
+		groups[at] = g
+		put(defLocationGroup, g, name(text), typ, parent, undefined32)
+		return g
+	}
+	for i, l := range d.Locations.All() {
+		g, kind := group(l.Group), uint64(1)
 		switch l.Kind {
 		case trace.StreamLocation:
 			kind = 2
 		case trace.SignalLocation:
 			kind = 3
+		case "":
+			kind = undefinedKind
 		}
 		n := e.location(uint32(i)).Count
 		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
+	}
+	for i := range uint32(d.Groups.Len()) { // groups without locations and groups
+		_, isGroup := groups[i]
+		switch kind := d.Groups.At(i).Kind; {
+		case isGroup:
+		case kind == "" || kind == processKind || kind == acceleratorKind:
+			if _, isNode := nodes[i]; !isNode {
+				group(i)
+			}
+		default:
+			node(i)
+		}
 	}
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }

@@ -419,7 +419,7 @@ func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) 
 		lr.lookupMetric(id)
 	}
 	var values [fewValues]uint64
-	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
+	if count == 0 || count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
 		return 0
 	}
 	o, members := &lr.b, lr.d.defs.Conventions.MetricMembers

@@ -2,6 +2,7 @@ package otf2
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -13,6 +14,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		As: "ClockProperties; weft only: clocks whose second is not a whole number of ticks"},
 	format.ClockStart:          {How: format.Exact, As: "ClockProperties"},
 	format.LocationDefinitions: {How: format.Exact, As: "Location"},
+	format.LocationIDs: {How: format.WeftOnly, As: "properties; Location numbers them from 0 on",
+		Kept: format.LocationsWithID(strconv.Itoa)},
 	format.LocationKinds: {How: format.WeftOnly, As: "properties; threads and streams as Location",
 		Kept: format.LocationsOfKind(trace.ThreadLocation, trace.StreamLocation)},
 	format.GroupDefinitions:  {How: format.Exact, As: "LocationGroup, SystemTreeNode"},

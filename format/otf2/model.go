@@ -266,8 +266,11 @@ func (m *model) defined(t Table, id uint64) uint32 {
 
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// acceleratorKind is the kind of location groups for accelerators.
-const acceleratorKind = "accelerator"
+// Kinds of location groups.
+const (
+	processKind     = "process"
+	acceleratorKind = "accelerator"
+)
 
 // attrList returns a list with one attribute of a definition, or nil if the value is empty.
 func attrList(key, value string) []trace.Attr {
@@ -309,7 +312,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		m.index[SystemTreeNodes].set(v[0], d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
 			Kind: m.text(v[2]), Parent: trace.NoRef}))
 	case defLocationGroup:
-		kind := [...]string{"", "process", acceleratorKind}[min(v[2], 2)]
+		kind := [...]string{"", processKind, acceleratorKind}[min(v[2], 2)]
 		m.index[LocationGroups].set(v[0], d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
 			Parent: trace.NoRef, Attrs: attrList(trace.CreatorAttribute, m.name(LocationGroups, v[4]))}))
 	case defLocation:

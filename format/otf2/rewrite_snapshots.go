@@ -95,6 +95,7 @@ func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
 	var m *model
 	switch x := native.(type) {
 	case *restoredArchive:
+		e.rows.Continue(e.defs, x.m.restorer)
 		if (x.m.defs.Layout == likeScoreP) == likeScorep && !e.plain {
 			e.restored = x
 			e.w.Anchor.TraceID = x.m.a.TraceID // otf2-snapshots sets it

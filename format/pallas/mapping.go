@@ -1,6 +1,8 @@
 package pallas
 
 import (
+	"strconv"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -11,6 +13,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "nanoseconds; other ticks are written unchanged and counted as degraded"},
 	format.LocationDefinitions: {How: format.Exact, As: "Location"},
+	format.LocationIDs: {How: format.WeftOnly, As: "metadata; Location numbers them from 0 on",
+		Kept: format.LocationsWithID(strconv.Itoa)},
 	format.LocationKinds: {How: format.WeftOnly, As: "metadata; all are threads",
 		Kept: format.LocationsOfKind(trace.ThreadLocation)},
 	format.GroupDefinitions:        {How: format.Exact, As: "LocationGroup"},

@@ -1,6 +1,8 @@
 package picl
 
 import (
+	"strconv"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -12,8 +14,10 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:          {How: format.WeftOnly, As: "event message before the first event"},
 	format.LocationDefinitions: {How: format.Exact, As: "(processor, process) with a label"},
-	format.RegionDefinitions:   {How: format.Exact, As: "event type ≥ 0 with a label"},
-	format.SetDefinitions:      {How: format.WeftOnly, As: "event message; those of PICL stay subset records"},
+	format.LocationIDs: {How: format.WeftOnly, As: "event message; processors number them from 0 on",
+		Kept: numberedProcessors},
+	format.RegionDefinitions: {How: format.Exact, As: "event type ≥ 0 with a label"},
+	format.SetDefinitions:    {How: format.WeftOnly, As: "event message; those of PICL stay subset records"},
 	format.LocationKinds: {How: format.WeftOnly, As: "event message; all are processes",
 		Kept: format.LocationsOfKind(trace.ProcessLocation)},
 	format.OpaqueDefinitions:    {How: format.WeftOnly, As: "event message, up to 4 KiB"},
@@ -36,3 +40,13 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Links: {How: format.WeftOnly, As: "user record after the last event"},
 }, format.Mapped{How: format.WeftOnly, As: "event message"}, format.Mapped{How: format.WeftOnly,
 	As: "mark (-2) with the kind as label and the operands as data; with other data than integers, user record"})
+
+// numberedProcessors counts the locations whose processor has their id as its number. Those of PICL keep both numbers.
+func numberedProcessors(d *trace.Definitions) int {
+	return format.LocationsWithID(func(i int) string {
+		if d.Origin == "picl" {
+			return d.Locations.At(uint32(i)).ID
+		}
+		return strconv.FormatInt(processorOf(uint32(i)), 10)
+	})(d)
+}

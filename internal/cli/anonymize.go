@@ -25,8 +25,8 @@ func (a *app) anonymizeCommand() *cobra.Command {
 		Long: `Write a trace without its names. Regions, files, locations, hosts, communicators, metrics
 and all other definitions get names such as "region 1". Texts in attributes become
 "text 1" and so on. Equal names get equal replacements. weft removes source lines, opaque
-definitions and the time of day. Times, numbers, kinds of events and the names of
-attributes stay.
+definitions and the time of day. Times, numbers, kinds of events, units, and the names of
+attributes and properties stay.
 
 weft keeps the names of known libraries: ` + strings.Join(knownNames, ", ") + `.
 --keep replaces this list. --names writes a table of the replaced names, which you should not

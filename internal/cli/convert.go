@@ -269,7 +269,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 	}
 	loss := enc.Loss()
 	defs := d.Defs()
-	if defs.Native != nil && defs.Format == w.format.About().Name {
+	_, restored := defs.Native.(trace.Restored)
+	if !restored && defs.Native != nil && defs.Format == w.format.About().Name {
 		return loss, nil // the encoder writes the definitions of the file unchanged
 	}
 	for _, x := range from {

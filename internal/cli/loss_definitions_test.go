@@ -406,7 +406,8 @@ func TestDefinitionsThroughOTF(t *testing.T) {
 				t.Errorf("%s: otf2-print shows %d × %s, expected %d", archive, after[kind], kind, before[kind])
 			}
 		}
-		for _, pattern := range []string{", Type: ACCELERATOR", ", Type: RUSAGE", ", Type: PAPI", ", Role: COLL_OTHER"} {
+		for _, pattern := range []string{", Type: ACCELERATOR", ", Type: RUSAGE", ", Type: PAPI", ", Role: COLL_OTHER",
+			", Role: UNKNOWN", ", Paradigm: UNKNOWN, Flags"} {
 			if a, b := matches(t, path, pattern), matches(t, back, pattern); b < a {
 				t.Errorf("%s: otf2-print shows %d × %q, expected at least %d", archive, b, pattern, a)
 			}
