@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 )
@@ -181,8 +183,12 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 			}
 		}
 		if !found {
-			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; "+
-				"weft info --top 0 lists them", w)
+			names := make([]string, len(all))
+			for i, p := range all {
+				names[i] = p.Name
+			}
+			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; %s",
+				w, nearest.DidYouMean(w, slices.Values(names), "weft info --top 0 lists them"))
 		}
 		if numbers {
 			add(from, to)
