@@ -50,10 +50,10 @@ anything. --invert copies all other processes instead.`,
 	}
 	r.flags(c.Flags())
 	defineFilesFlag(c, &r)
-	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
+	c.Flags().Var((*nameList)(&list), "processes", "processes by number, range of numbers or name; * and ? match "+
 		"anything")
-	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
-	c.Flags().StringSliceVar(&list, "location", nil, "the same as --processes")
+	c.Flags().Var((*nameList)(&list), "locations", "the same as --processes")
+	c.Flags().Var((*nameList)(&list), "location", "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave out the chosen processes, and keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
