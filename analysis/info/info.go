@@ -291,7 +291,7 @@ type tally struct {
 
 func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
 	t := &tally{counts: counts.New(d), metrics: metrics.New(d), records: newRecords(d), defs: d,
-		statistics: &statistics{d, map[statisticKey]*[5]figure{}}}
+		statistics: &statistics{d, map[statisticKey]*figures{}}}
 	if part != nil {
 		t.window = part.Times
 	}

@@ -28,13 +28,19 @@ type Statistic struct {
 // statistics collects the values of Statistics events.
 type statistics struct {
 	defs    *trace.Definitions
-	figures map[statisticKey]*[5]figure
+	figures map[statisticKey]*figures
 }
 
 // statisticKey identifies a Statistic.
 type statisticKey struct {
 	location, inside uint32
-	region           uint32 // the region that the attribute of the event names
+	region           string // id of the region: the name of the event's attribute, of which there may be several
+}
+
+// figures are the values of a Statistic.
+type figures struct {
+	columns [5]figure
+	named   uint32 // the latest attribute whose description is the name of the region, or NoRef
 }
 
 // figure is the latest value of a column, valid if any is set.
@@ -58,30 +64,39 @@ func (s *statistics) addBatch(b *trace.Batch) {
 			if vals[i].Type == trace.String && vals[i].Str == "" {
 				continue // the record has no value for this column
 			}
-			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), figure{c.Time(), vals[i], true})
+			a := s.defs.Attributes.At(k)
+			named := uint32(trace.NoRef)
+			if a.Doc != "" {
+				named = k
+			}
+			s.add(statisticKey{c.Location(), c.Ref(), a.Name}, named, int(c.Op(0)), figure{c.Time(), vals[i], true})
 		}
 	}
 }
 
-// add stores a value of a column if it is later than the stored one.
-func (s *statistics) add(k statisticKey, what int, f figure) {
+// add stores a value of a column if it is later than the stored one. named is the attribute that has the name of
+// the region, or NoRef.
+func (s *statistics) add(k statisticKey, named uint32, what int, f figure) {
 	x := s.figures[k]
 	if x == nil {
-		x = &[5]figure{}
+		x = &figures{named: trace.NoRef}
 		s.figures[k] = x
 	}
-	if !x[what].any || f.time >= x[what].time {
+	if named != trace.NoRef {
+		x.named = named
+	}
+	if !x.columns[what].any || f.time >= x.columns[what].time {
 		f.value.Str = trace.ToUTF8(f.value.Str)
-		x[what] = f
+		x.columns[what] = f
 	}
 }
 
 // merge adds the values of another part.
 func (s *statistics) merge(o *statistics) {
 	for k, x := range o.figures {
-		for what, f := range x {
+		for what, f := range x.columns {
 			if f.any {
-				s.add(k, what, f)
+				s.add(k, x.named, what, f)
 			}
 		}
 	}
@@ -97,21 +112,24 @@ func (s *statistics) result() (out []Statistic) {
 	}
 	keys := slices.SortedFunc(maps.Keys(s.figures), func(a, b statisticKey) int {
 		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.inside, b.inside),
-			compareIDs(d.Attributes.At(a.region).Name, d.Attributes.At(b.region).Name))
+			compareIDs(a.region, b.region), cmp.Compare(a.region, b.region))
 	})
 	for _, k := range keys {
-		id := d.Attributes.At(k.region)
-		name, ok := byID[id.Name]
-		if _, err := strconv.ParseInt(id.Name, 10, 64); err != nil && !ok {
+		f := s.figures[k]
+		name, ok := byID[k.region]
+		if _, err := strconv.ParseInt(k.region, 10, 64); err != nil && !ok {
 			continue // the attribute names no region
 		}
-		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(id.Doc, name)}
+		if f.named != trace.NoRef {
+			name = d.Attributes.At(f.named).Doc
+		}
+		x := Statistic{Location: d.Locations.At(k.location).ID, Region: k.region, RegionName: name}
 		if k.inside != trace.NoRef {
 			r := d.Regions.At(k.inside)
 			x.Inside, x.InsideName = r.ID, r.Name
 		}
 		for i, to := range []*any{&x.Seconds, &x.Count, &x.VolumeSent, &x.VolumeReceived, &x.Volume} {
-			if f := s.figures[k][i]; f.any && f.value.Float() != -1 { // -1 stands for a value that was not measured
+			if f := f.columns[i]; f.any && f.value.Float() != -1 { // -1 stands for a value that was not measured
 				*to = f.value.Any()
 			}
 		}

@@ -36,7 +36,10 @@ func (r TimeRange) Parse(s string) (uint64, error) {
 }
 
 // ProcessError reports that a name given to [SumInterval] is not the name of exactly one process.
-type ProcessError struct{ Found int }
+type ProcessError struct {
+	Found int
+	Names []string // the names of all processes, sorted
+}
 
 // Error returns a message with the number of processes that have the name.
 func (e *ProcessError) Error() string {
@@ -174,14 +177,20 @@ func (n definitionNames) process(m *MasterControl, s string) (uint64, error) {
 		}
 	}
 	var found []uint64
+	var names []string
 	for k, name := range n {
-		if _, ok := m.Stream(uint32(k.token)); ok && k.typ == DefProcess && name == s {
+		if _, ok := m.Stream(uint32(k.token)); !ok || k.typ != DefProcess {
+			continue
+		}
+		names = append(names, name)
+		if name == s {
 			found = append(found, k.token)
 		}
 	}
 	slices.Sort(found)
 	if found = slices.Compact(found); len(found) != 1 {
-		return 0, &ProcessError{len(found)}
+		slices.Sort(names)
+		return 0, &ProcessError{len(found), slices.Compact(names)}
 	}
 	return found[0], nil
 }

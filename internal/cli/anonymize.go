@@ -17,7 +17,7 @@ var knownNames = []string{"MPI_*", "MPIX_*", "PMPI_*", "omp_*", "!$omp *", "pthr
 // anonymizeCommand returns the command weft anonymize.
 func (a *app) anonymizeCommand() *cobra.Command {
 	var x rewriteFlags
-	var keep []string
+	keep := replacingNames{nameList: knownNames}
 	var names string
 	c := &cobra.Command{
 		Use:   "anonymize TRACE OUT",
@@ -37,7 +37,7 @@ weft anonymize also accepts all flags of weft cut and weft filter. They use the 
 			"  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
 		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			p, err := newPatterns(keep)
+			p, err := newPatterns(keep.nameList)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ weft anonymize also accepts all flags of weft cut and weft filter. They use the 
 		},
 	}
 	x.flags(c.Flags())
-	c.Flags().StringSliceVar(&keep, "keep", knownNames,
+	c.Flags().Var(&keep, "keep",
 		"names that are kept; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&names, "names", "",
 		"write a table of the replaced names to this file, as comma-separated values")

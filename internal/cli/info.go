@@ -362,9 +362,23 @@ func (a *app) printInfoTables(x *info.Info, d *trace.Definitions, by string, top
 		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, valueText(s.Seconds), valueText(s.Count),
 			valueText(s.VolumeSent), valueText(s.VolumeReceived), valueText(s.Volume)}
 	})
-	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
-		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
+	attributes := joinByName(x.Attributes)
+	tables("Attributes", table.Row{"attribute", "uses"}, len(attributes), func(i int) table.Row {
+		return table.Row{attributes[i].Name, attributes[i].Uses}
 	})
+}
+
+// joinByName joins attributes with the same name, which differ in their type or description. The list is in the order
+// of the names.
+func joinByName(l []counts.Attribute) (out []counts.Attribute) {
+	for _, a := range l {
+		if n := len(out); n > 0 && out[n-1].Name == a.Name {
+			out[n-1].Uses += a.Uses
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // valueText formats a value; nil becomes "".

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 )
 
@@ -260,7 +261,7 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 				})
 			var p *otf.ProcessError
 			if errors.As(err, &p) {
-				return usageError("--process %s: %w", process, err)
+				return usageError("--process %s: %w%s", process, err, nearest.Hint(process, p.Names))
 			}
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 )
@@ -48,10 +50,10 @@ anything. --invert copies all other processes instead.`,
 	}
 	r.flags(c.Flags())
 	defineFilesFlag(c, &r)
-	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
+	c.Flags().Var((*nameList)(&list), "processes", "processes by number, range of numbers or name; * and ? match "+
 		"anything")
-	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
-	c.Flags().StringSliceVar(&list, "location", nil, "the same as --processes")
+	c.Flags().Var((*nameList)(&list), "locations", "the same as --processes")
+	c.Flags().Var((*nameList)(&list), "location", "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave out the chosen processes, and keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
@@ -181,8 +183,12 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 			}
 		}
 		if !found {
-			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; "+
-				"weft info --top 0 lists them", w)
+			names := make([]string, len(all))
+			for i, p := range all {
+				names[i] = p.Name
+			}
+			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; %s",
+				w, nearest.DidYouMean(w, slices.Values(names), "weft info --top 0 lists them"))
 		}
 		if numbers {
 			add(from, to)

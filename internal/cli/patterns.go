@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"regexp"
@@ -29,18 +28,57 @@ type nameList []string
 
 // Set appends patterns.
 func (l *nameList) Set(s string) error {
-	list := wildcard.Split(s)
-	if strings.Contains(s, `"`) {
-		var err error
-		if list, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
-			return err
-		}
+	list, err := splitNames(s)
+	if err != nil {
+		return err
 	}
 	if slices.Contains(list, "") {
 		return errors.New("found an empty name, expected names, ids or patterns with commas between them")
 	}
 	*l = append(*l, list...)
 	return nil
+}
+
+// splitNames splits a list at commas outside of brackets. A pattern may be in quotes, as in comma-separated values:
+// then commas and single brackets belong to it, and two quotes stand for one.
+func splitNames(s string) (list []string, err error) {
+	for strings.HasPrefix(s, `"`) || strings.Contains(s, `,"`) {
+		if s[0] != '"' {
+			before, _, _ := strings.Cut(s, `,"`)
+			list = append(list, wildcard.Split(before)...)
+			s = s[len(before)+1:]
+		}
+		name, rest, closed := strings.Cut(s[1:], `"`)
+		for closed && strings.HasPrefix(rest, `"`) {
+			var more string
+			more, rest, closed = strings.Cut(rest[1:], `"`)
+			name += `"` + more
+		}
+		switch list = append(list, name); {
+		case !closed:
+			return nil, fmt.Errorf("found no quote after %s", s)
+		case rest == "":
+			return list, nil
+		case rest[0] != ',':
+			return nil, fmt.Errorf("found %s after a quote, expected a comma", rest)
+		}
+		s = rest[1:]
+	}
+	return append(list, wildcard.Split(s)...), nil
+}
+
+// replacingNames is a nameList with a default, which the first use of the flag replaces.
+type replacingNames struct {
+	nameList
+	given bool
+}
+
+// Set appends patterns, or replaces the default by them.
+func (l *replacingNames) Set(s string) error {
+	if !l.given {
+		l.given, l.nameList = true, nil
+	}
+	return l.nameList.Set(s)
 }
 
 // String returns the patterns, or "" without patterns, for the help text.

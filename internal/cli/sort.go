@@ -46,7 +46,8 @@ such traces, or nothing. Records with equal times keep their order.
 records of the whole trace.
 
 --check only checks the whole trace and writes nothing. The exit code is 1 if records are
-out of order. weft does not sort formats whose records may be in any order.`,
+out of order. sort works on OTF and PICL: the lines of a TRACE file may be in any order, and OTF2
+and Pallas keep the events of a location in the order of time.`,
 		Example: "  weft sort trace.otf sorted.otf\n  weft sort --window 20%..30% trace.otf piece.otf\n" +
 			"  weft sort --check trace.trf",
 		Args: func(c *cobra.Command, args []string) error {
@@ -86,7 +87,8 @@ func (a *app) sortTrace(ctx context.Context, args []string, x *sortFlags) error 
 	defer in.Close()
 	rule := in.format.About().Name + ".unsorted"
 	if !slices.ContainsFunc(in.format.About().Rules, func(r format.Rule) bool { return r.ID == rule }) {
-		return usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
+		return usageError("%s: found %s, expected OTF or PICL: the lines of a TRACE file may stand in any order, and OTF2 "+
+			"and Pallas keep the events of a location in the order of time", from, in.format.About().Title)
 	}
 	if f, ok := format.ByExtension(a.formats, to); ok && f != in.format {
 		return usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes "+

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSplitNames: a comma within brackets or quotes belongs to the name (docs/commands/look.md, "print"), also beside
+// names with quotes of their own.
+func TestSplitNames(t *testing.T) {
+	for s, want := range map[string][]string{
+		"f(int, int),g":                    {"f(int, int)", "g"},
+		`f(int, int),"a,b"`:                {"f(int, int)", "a,b"},
+		`"a,b",f(int, int)`:                {"a,b", "f(int, int)"},
+		`operator""_s(char, int)`:          {`operator""_s(char, int)`},
+		`"say ""x, y""",std::map<a, b>`:    {`say "x, y"`, "std::map<a, b>"},
+		`"a(",f(int, int),"b)",c`:          {"a(", "f(int, int)", "b)", "c"},
+		`*solve*,re:^a[,b]c$,"re:^x{1,2}"`: {"*solve*", "re:^a[,b]c$", "re:^x{1,2}"},
+	} {
+		var l nameList
+		if err := l.Set(s); err != nil || !slices.Equal(l, want) {
+			t.Errorf("%s: found %q, error %v, expected %q", s, l, err, want)
+		}
+	}
+	for _, s := range []string{"", "a,", `"a`, `"a"b`, `"a",`, `a,"b`} {
+		if l := (nameList)(nil); l.Set(s) == nil {
+			t.Errorf("%s: found %q, expected an error", s, l)
+		}
+	}
+}
+
+// TestReplacingNames: the first list takes the place of the default, and the others add names.
+func TestReplacingNames(t *testing.T) {
+	l := replacingNames{nameList: nameList{"MPI_*"}}
+	for _, s := range []string{"f(int, int)", "g,h"} {
+		if err := l.Set(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"f(int, int)", "g", "h"}; !slices.Equal(l.nameList, want) {
+		t.Errorf("found %q, expected %q", l.nameList, want)
+	}
+}
