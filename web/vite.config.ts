@@ -20,5 +20,11 @@ export default defineConfig({
     },
   },
   // Tests do not change modules, so that one process can run all of them.
-  test: { include: ["test/**/*.test.ts"], testTimeout: 0, hookTimeout: 0, isolate: false },
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 0,
+    hookTimeout: 0,
+    isolate: false,
+    reporters: ["default", "./test/failures.ts"],
+  },
 });

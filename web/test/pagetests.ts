@@ -170,7 +170,8 @@ export function pageTests(title: string, define: (check: Check) => void): void {
             url,
             ready,
             open: async (fragment) => {
-              await own.goto("about:blank");
+              // a fragment alone would not load the page again
+              if (own.url() !== "about:blank") await own.goto("about:blank");
               await own.goto(url + fragment);
               await ready();
             },
