@@ -137,6 +137,9 @@ type definitionKind struct {
 	// unique. It may be used while definitions are added. The field is nil for definitions whose names are
 	// printed as they are.
 	shownNames func(d *trace.Definitions) func(i uint32) []string
+	// wild reports whether wildcards and regular expressions match the shown names, too. Those of regions contain
+	// places and ids, which they should not match.
+	wild bool
 }
 
 var (
@@ -145,23 +148,23 @@ var (
 		func(d *trace.Definitions) func(uint32) []string {
 			name, _ := locationNames(d)
 			return func(i uint32) []string { return []string{name(i)} }
-		}}
+		}, true}
 	aRegion = definitionKind{"region", "--top 0", func(d *trace.Definitions) int { return d.Regions.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { return shownRegionNames(d.Regions.At(i)) }
-		}}
+		}, false}
 	aGroup = definitionKind{"group", "--definitions", func(d *trace.Definitions) int { return d.Groups.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil, false}
 	anAttribute = definitionKind{"attribute", "--definitions",
 		func(d *trace.Definitions) int { return d.Attributes.Len() },
-		func(d *trace.Definitions, i uint32) (string, string) { return "", d.Attributes.At(i).Name }, nil}
+		func(d *trace.Definitions, i uint32) (string, string) { return "", d.Attributes.At(i).Name }, nil, false}
 	aCommunicator = definitionKind{"communicator", "--definitions",
 		func(d *trace.Definitions) int { return d.Communicator.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
-		}}
+		}, false}
 )
 
 // shownRegionNames returns the names under which weft prints a region if other regions have the same
@@ -180,17 +183,20 @@ func choose(d *trace.Definitions, what definitionKind, list []string) (func(uint
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	if what.shownNames == nil || !slices.ContainsFunc(list, mayBeShownName) {
-		return matchOnce(d, what, p), nil
+	var shown func(uint32) []string
+	if slices.ContainsFunc(list, what.mayBeShown) {
+		shown = what.shownNames(d)
 	}
-	shown := what.shownNames(d)
-	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
+	return matchOnce(d, what, p, shown), nil
 }
 
-// matchOnce returns a function that reports whether the name or the id of an entry matches the patterns. It
-// matches the entries that exist now only once, since a scan asks for each event. An entry whose names have
-// changed since then, and a later entry, are matched at each call.
-func matchOnce(d *trace.Definitions, what definitionKind, p *patterns) func(uint32) bool {
+// matchOnce returns a function that reports whether the name or the id of an entry matches the patterns, or one of
+// its shown names if the function shown is not nil. It matches the entries that exist now only once, since a scan asks
+// for each event. An entry whose names have changed since then, and a later entry, are matched at each call.
+func matchOnce(d *trace.Definitions, what definitionKind, p *patterns, shown func(uint32) []string) func(uint32) bool {
+	match := func(i uint32, id, name string) bool {
+		return p.match(id, name) || shown != nil && p.match(shown(i)...)
+	}
 	type entry struct {
 		id, name string
 		matches  bool
@@ -199,19 +205,22 @@ func matchOnce(d *trace.Definitions, what definitionKind, p *patterns) func(uint
 	for i := range entries {
 		x := &entries[i]
 		x.id, x.name = what.names(d, uint32(i))
-		x.matches = p.match(x.id, x.name)
+		x.matches = match(uint32(i), x.id, x.name)
 	}
 	return func(i uint32) bool {
 		id, name := what.names(d, i)
 		if i < uint32(len(entries)) && entries[i].id == id && entries[i].name == name {
 			return entries[i].matches
 		}
-		return p.match(id, name)
+		return match(i, id, name)
 	}
 }
 
-// mayBeShownName reports whether a pattern can match a name that weft prints with a source place or an id.
-func mayBeShownName(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
+// mayBeShown reports whether a pattern can match one of the shown names that is no name.
+func (n definitionKind) mayBeShown(pattern string) bool {
+	return n.shownNames != nil && (strings.ContainsAny(pattern, "(·") ||
+		n.wild && (strings.ContainsAny(pattern, "*?") || strings.HasPrefix(pattern, regexpPrefix)))
+}
 
 // flagNames holds the patterns of a flag.
 type flagNames struct {
@@ -250,7 +259,7 @@ func (n definitionKind) isMissing(d *trace.Definitions, pattern string) (near st
 // nearestHint returns a hint about the name that is nearest to an unknown name.
 func (n definitionKind) nearestHint(d *trace.Definitions, name string) string {
 	shown := func(uint32) []string { return nil }
-	if n.shownNames != nil && mayBeShownName(name) {
+	if n.mayBeShown(name) {
 		shown = n.shownNames(d)
 	}
 	return nearest.DidYouMean(name, func(yield func(string) bool) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +40,25 @@ func TestReplacingNames(t *testing.T) {
 	}
 	if want := []string{"f(int, int)", "g", "h"}; !slices.Equal(l.nameList, want) {
 		t.Errorf("found %q, expected %q", l.nameList, want)
+	}
+}
+
+// TestFullNamePatterns checks that patterns of --location match the full names of locations. All three threads of the
+// trace have the same name.
+func TestFullNamePatterns(t *testing.T) {
+	const path = "../../analysis/waits/testdata/hand/traces.otf2"
+	profile := func(location string) string {
+		out, _ := mustRun(t, "profile", "--location", location, path)
+		return out
+	}
+	for pattern, id := range map[string]string{
+		"MPI Rank 2*": "2", "*Rank ? · Master*": "*", "re:^MPI Rank [12] ": "1,2", "MPI Rank 1 · Master thread": "1",
+	} {
+		if found, expected := profile(pattern), profile(id); found != expected {
+			t.Errorf("%s: found\n%s\nexpected that of location %s:\n%s", pattern, found, id, expected)
+		}
+	}
+	if _, _, errs := runWeft(t, "profile", "--region", "wor* (*", path); !strings.Contains(errs, "no such region") {
+		t.Errorf("a pattern of a region matches its place: %s", errs)
 	}
 }
