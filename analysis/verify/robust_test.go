@@ -112,7 +112,7 @@ func TestExpressionAtEnd(t *testing.T) {
 // would take hours. The counter s is i mod 7 when object i arrives, and one more 2 ms later.
 func TestRobustObjects(t *testing.T) {
 	effort.Sequential(t)
-	n := max(1000, effort.Rounds(20_000))
+	n := max(1000, effort.Rounds(5000))
 	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	events, loc, s := rec.Location("events"), rec.Location("main"), rec.Counter("s", "")
 	for i := range n {

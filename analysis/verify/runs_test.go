@@ -148,7 +148,7 @@ func objects(n int, late ...int) format.Events {
 // Late objects violate their checks. If each check took time for each event, the test would take hours.
 func TestObjects(t *testing.T) {
 	effort.Sequential(t)
-	n := max(2000, effort.Rounds(100_000))
+	n := max(2000, effort.Rounds(25_000))
 	late := []int{7, n / 2, n - 1}
 	const body = "globally if {'name' = 'arrival', 'id' = i} then finally within [0, 3 ms] {'name' = 'done', 'id' = i}"
 	text := fmt.Sprintf("check each(i : 0 .. %d) : %s\ncheck all : forall (i : 0 .. %d) %s\n"+

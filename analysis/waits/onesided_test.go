@@ -451,7 +451,7 @@ func TestAnyWindowEvents(t *testing.T) {
 	names := []string{"MPI_Win_post", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait", "MPI_Win_test",
 		"MPI_Win_lock", "MPI_Win_fence", "MPI_Put", "MPI_Win_unlock", "work"}
 	n := 0
-	for seed := range uint64(effort.Rounds(2000)) {
+	for seed := range uint64(effort.Rounds(600)) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		x := newWindowTrace(3)
 		x.group(0, 1)

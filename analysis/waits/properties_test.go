@@ -192,7 +192,7 @@ func TestRetimedRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		regions := append(rec.Defs().Regions.All(), trace.Region{Name: criticalpath.Communication})
-		step := effort.Step(len(regions), 15)
+		step := effort.Step(len(regions), 6)
 		for k := int(end) % step; k < len(regions); k += step { // other regions in each program
 			r, last := regions[k], end-begin
 			for i, f := range []float64{1, 0.75, 0.5, 0.25, 0} {

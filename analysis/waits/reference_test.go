@@ -360,9 +360,12 @@ func programs() (list []simOptions) {
 	for i := range uint64(60) {
 		seeds = append(seeds, i)
 	}
-	for _, i := range seeds {
-		o := simOptions{seed: i, steps: 20 + int(i%47)*6, noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
+	for n, i := range seeds {
+		o := simOptions{seed: i, steps: 20 + int(i%47)*3, noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
 			worldOnly: i%4 == 1, noRendezvous: i%4 == 2, overtaking: i%2 == 0}
+		if n < 3 {
+			o.steps = 20 + int(i%47)*6
+		}
 		switch {
 		case i%10 == 9:
 			o.noMPI, o.threads = true, true

@@ -49,9 +49,10 @@ var race = []struct {
 	},
 }
 
-// pureGo is the environment of all builds without the race detector. With the same setting in all builds, no
-// package is compiled twice.
-var pureGo = []string{"CGO_ENABLED=0"}
+// pureGo is the environment of all builds without the race detector. With the same settings in all builds, no
+// package is compiled twice: builds of releases have -trimpath, and a profile for the compiler would affect the
+// packages of Go.
+var pureGo = []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath -pgo=off")}
 
 func main() {
 	quick := flag.Bool("quick", false,
@@ -78,7 +79,7 @@ func main() {
 // runQuick runs the checks of make quick.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	checkFormat(ctx, r)
-	r.test(goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
+	r.test(goTest(ctx, pureGo, "-short", "-timeout", limit.String(), "./..."), "")
 }
 
 // runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for the browser,
@@ -86,7 +87,7 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 // compiles the packages that several lanes need, because two go commands at the same time would both compile
 // them.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
-	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
+	usual := []string{"-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		checkFormat(ctx, r)
@@ -112,7 +113,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 		return -cmp.Compare(strings.Count(a, "/internal/cli"), strings.Count(b, "/internal/cli"))
 	})
 	// If this build fails, the tests fail with the same error, and report it.
-	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
+	command(ctx, pureGo, "go", "build", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
 		r.test(goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
 		release := haveReleaseModules(ctx, r)
