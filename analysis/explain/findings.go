@@ -145,8 +145,8 @@ func (ex *explainer) planLate(d *delay) {
 		balanced := f.Gain
 		for i, t := range times {
 			g := ex.gain(t)
-			if loc, one := noisy[i].lateOne(); one {
-				if at, others := spread.split(loc); g > f.Gain && at != nil {
+			if noisy[i].one {
+				if at, others := spread.split(noisy[i].late); g > f.Gain && at != nil {
 					f.Gain, slow, wanted = g, at, others.mean()
 				}
 			} else if g > noise {

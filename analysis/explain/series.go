@@ -162,21 +162,28 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
+// noisySeries is a series with the location that alone is late, if one is set.
+type noisySeries struct {
+	*series
+	late uint32
+	one  bool
+}
+
 // withoutNoise returns options in which no time of a path exceeds the median of all locations in the
 // same iteration, for each of the series that it also returns: those of the path. If a single location is late, only
 // its times change.
-func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed []*series) {
+func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed []noisySeries) {
 	for _, s := range ex.series {
 		if s.path == path && len(s.locations) > 2 {
 			m := s.medians()
-			late, one := s.lateOne()
+			late, one := s.lateOne(m)
 			list = append(list, s.withTimes(func(loc uint32, i int, t int64) int64 {
 				if one && loc != late {
 					return t
 				}
 				return min(t, m[i])
 			}))
-			changed = append(changed, s)
+			changed = append(changed, noisySeries{s, late, one})
 		}
 	}
 	return list, changed
@@ -214,11 +221,10 @@ const mostOfOne = 0.75
 
 // lateOne returns the location that alone has most of the times above the medians of the iterations. ok is false if
 // there is none. In a single iteration, no location is late more often than others.
-func (s *series) lateOne() (loc uint32, ok bool) {
+func (s *series) lateOne(medians []int64) (loc uint32, ok bool) {
 	if s.iterations < 2 {
 		return 0, false
 	}
-	medians := s.medians()
 	total, most := 0.0, 0.0
 	for _, l := range s.locations {
 		above := 0.0
