@@ -9,7 +9,7 @@ import (
 )
 
 // TestFewFiles checks that weft reads traces of 64 streams, several of them at once, in a process that
-// may have 20 files open.
+// may have 16 files open.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -34,7 +34,7 @@ func TestFewFiles(t *testing.T) {
 		{"merge", a, b, c, a, b, c, in("m.otf")},
 	} {
 		x := weftProgram(t, in("cache"), slices.Insert(slices.Clone(command), 1, "-q")...)
-		x.Args = append([]string{"sh", "-c", `ulimit -n 20 && exec "$0" "$@"`, x.Path}, x.Args[1:]...)
+		x.Args = append([]string{"sh", "-c", `ulimit -n 16 && exec "$0" "$@"`, x.Path}, x.Args[1:]...)
 		sh, err := exec.LookPath("sh")
 		if err != nil {
 			t.Skip(err)
