@@ -145,7 +145,7 @@ func (ex *explainer) planLate(d *delay) {
 		balanced := f.Gain
 		for i, t := range times {
 			g := ex.gain(t)
-			if noisy[i].one {
+			if noisy[i].hasLate {
 				if at, others := spread.split(noisy[i].late); g > f.Gain && at != nil {
 					f.Gain, slow, wanted = g, at, others.mean()
 				}

@@ -162,11 +162,11 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
-// noisySeries is a series with the location that alone is late, if one is set.
+// noisySeries is a series with the location that alone is late, if hasLate is set.
 type noisySeries struct {
 	*series
-	late uint32
-	one  bool
+	late    uint32
+	hasLate bool
 }
 
 // withoutNoise returns options in which no time of a path exceeds the median of all locations in the
@@ -176,14 +176,14 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed [
 	for _, s := range ex.series {
 		if s.path == path && len(s.locations) > 2 {
 			m := s.medians()
-			late, one := s.lateOne(m)
+			late, hasLate := s.singleLate(m)
 			list = append(list, s.withTimes(func(loc uint32, i int, t int64) int64 {
-				if one && loc != late {
+				if hasLate && loc != late {
 					return t
 				}
 				return min(t, m[i])
 			}))
-			changed = append(changed, noisySeries{s, late, one})
+			changed = append(changed, noisySeries{s, late, hasLate})
 		}
 	}
 	return list, changed
@@ -216,12 +216,13 @@ func (s *series) varies() bool {
 	return between*(k-1) < rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
 }
 
-// mostOfOne is the share of the times above the medians from which they belong to a single location, and are no noise.
-const mostOfOne = 0.75
+// singleLateShare is the share of the times above the medians that a location must have to be the single late one.
+// Otherwise these times are noise.
+const singleLateShare = 0.75
 
-// lateOne returns the location that alone has most of the times above the medians of the iterations. ok is false if
-// there is none. In a single iteration, no location is late more often than others.
-func (s *series) lateOne(medians []int64) (loc uint32, ok bool) {
+// singleLate returns the location that has most of the times above the medians of the iterations. ok is false if there
+// is none. In a single iteration, no location is late more often than others.
+func (s *series) singleLate(medians []int64) (loc uint32, ok bool) {
 	if s.iterations < 2 {
 		return 0, false
 	}
@@ -236,7 +237,7 @@ func (s *series) lateOne(medians []int64) (loc uint32, ok bool) {
 			loc, most = l, above
 		}
 	}
-	return loc, most > mostOfOne*total
+	return loc, most > singleLateShare*total
 }
 
 // balancedOptions returns two options that shorten the times of a path at some locations in each series of

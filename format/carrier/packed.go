@@ -677,7 +677,8 @@ func (r *Rows) Continue(d *trace.Definitions, x *Restorer) {
 	}
 }
 
-// append gives the next code to a kind, unless it has a code.
+// append appends a kind to the list of kinds. The index of the entry becomes the code of the kind, unless the kind has
+// a code.
 func (r *Rows) append(k trace.Kind) {
 	for int(k) >= len(r.codes) {
 		r.codes = append(r.codes, 0)

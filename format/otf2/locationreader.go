@@ -432,10 +432,10 @@ func (lr *locationReader) peer(rank uint64, comm *printComm) uint64 {
 // addMetric adds a row for each value of a metric event.
 func (lr *locationReader) addMetric(e *Event, now int64) error {
 	v := e.Values
-	if v[1] == 0 && lr.speculative {
-		return errStandIn
-	}
 	if v[1] == 0 {
+		if lr.speculative {
+			return errStandIn
+		}
 		return lr.opt().Defect(&trace.Defect{Rule: "otf2.value", Severity: trace.Warning, Position: lr.position(e),
 			Found: fmt.Sprintf("0 values of metric %d", v[0]), Expected: "at least one; weft leaves the event out"})
 	}

@@ -63,7 +63,8 @@ func (s *recordSearch) next(at, natural int64) int64 {
 }
 
 // validRecords reports whether the rest of a chunk begins with resyncRecords valid records, or consists of fewer ones.
-// Up to damaged records after the first one may have wrong fields, and do not count.
+// The parameter damaged is the greatest number of records after the first one that may have wrong fields; these records
+// do not count.
 func (s *recordSearch) validRecords(b []byte, damaged int) bool {
 	pos := 0
 	for n := 0; n < resyncRecords; n++ {

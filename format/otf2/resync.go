@@ -227,8 +227,8 @@ func (r *EventReader) fits(t *recordType, b []byte) bool {
 func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false, 0) }
 
 // validRecords reports whether valid records begin at an offset. If timed is true, the first record is read as
-// a time, whatever its id is. Up to damaged records after the first one may
-// have wrong fields, and do not count.
+// a time, whatever its id is. The parameter damaged is the greatest number of records after the first one that may have
+// wrong fields; these records do not count.
 func (r *EventReader) validRecords(at int64, timed bool, damaged int) bool {
 	c := r.c
 	if r.budget <= 0 || at > c.end {

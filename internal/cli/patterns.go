@@ -137,8 +137,8 @@ type definitionKind struct {
 	// unique. It may be used while definitions are added. The field is nil for definitions whose names are
 	// printed as they are.
 	shownNames func(d *trace.Definitions) func(i uint32) []string
-	// wild reports whether wildcards and regular expressions match the shown names, too. Those of regions contain
-	// places and ids, which they should not match.
+	// wild is set if wildcards and regular expressions match the shown names, too. Shown names of regions contain
+	// places and ids, which such patterns should not match.
 	wild bool
 }
 
