@@ -74,8 +74,9 @@ func (t *Table[T]) ByNumber(id func(*T) string) map[int64]uint32 {
 // the time of day.
 type Renamable interface{ Renamable() }
 
-// Restored marks a value of [Definitions.Native] of a trace that was converted from another format. The encoder
-// writes all definitions anew, apart from what the format's own tools show of the file's.
+// Restored marks the value of [Definitions.Native] of a trace that weft had converted to this format from another one.
+// The encoder writes its definitions as for any conversion, and takes only the trace's id and the codes of kinds from
+// the value.
 type Restored interface{ Restored() }
 
 // Joinable marks a value of [Definitions.Native] whose encoder also accepts [SourceTraces] of such
