@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/causes"
@@ -9,6 +10,9 @@ import (
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
 )
+
+// mostWhatIf is the greatest length of a Finding.WhatIf that fits in a table.
+const mostWhatIf = 240
 
 // findings returns the section that explains why the run takes as long as it does.
 func (r *Report) findings() section {
@@ -32,10 +36,14 @@ func (r *Report) findings() section {
 		if len(f.Locations) > 0 {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
+		evidence := f.Evidence
+		if f.WhatIf != "" && len(f.WhatIf) <= mostWhatIf {
+			evidence = append(slices.Clip(evidence), "gain by weft path --what-if '"+f.WhatIf+"'")
+		}
 		t.Rows = append(t.Rows, []cell{{Text: sentence(fmt.Sprintf("%d. %s", i+1, f.Title))},
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
 			text(string(f.Confidence)), text(where),
-			{Text: sentence(strings.Join(f.Evidence, "; "))}, {Text: sentence(f.Advice)}})
+			{Text: sentence(strings.Join(evidence, "; "))}, {Text: sentence(f.Advice)}})
 	}
 	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}

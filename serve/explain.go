@@ -49,6 +49,7 @@ type findingFact struct {
 	LossShare  float64  `json:"lossShare"`
 	Gain       ticks    `json:"gain"`
 	GainShare  float64  `json:"gainShare"`
+	WhatIf     string   `json:"whatIf"` // the argument of weft path --what-if that computes the gain; "" if there is none
 	Path       []string `json:"path"`
 	Tracks     []int    `json:"tracks"`
 	Evidence   []string `json:"evidence"`
@@ -114,7 +115,8 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		track := v.locationTracks()
 		for _, f := range page.Findings {
-			x := findingFact{f.ID, f.Title, f.LossShare, ticks(f.Gain), f.GainShare, append([]string{}, f.Path...), []int{},
+			x := findingFact{f.ID, f.Title, f.LossShare, ticks(f.Gain), f.GainShare, f.WhatIf,
+				append([]string{}, f.Path...), []int{},
 				f.Evidence, f.Advice, string(f.Confidence)}
 			for _, location := range f.At {
 				if t := track(location); t >= 0 {

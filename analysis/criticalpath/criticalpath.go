@@ -16,6 +16,7 @@ package criticalpath
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -39,10 +40,15 @@ type Options struct {
 	Paths bool
 }
 
-// Change multiplies the exclusive times of all regions with a name by a factor. Waits are not part of these times.
-// The names [Communication] and [Locks] stand for other times.
+// Change changes the exclusive times of all regions with a name, or of a call path. Waits are not part of these times.
+// Of several changes of the same times, one of a call path counts, then one with locations, then the last one.
 type Change struct {
-	Region string  `json:"region"`
+	// Region is the name of a region, or one of the names below.
+	Region string `json:"region,omitempty"`
+	// Path is a call path, the outermost region first. Region is empty then.
+	Path []string `json:"path,omitempty"`
+	// To states to which length the times change. With ByFactor, they are multiplied by Factor.
+	To     Target  `json:"to,omitempty"`
 	Factor float64 `json:"factor"`
 	// Locations holds the indices of the locations at which the times change, in Definitions.Locations. If it is nil,
 	// the times change at all locations for which no other change of the region is given. It has no effect on
@@ -52,11 +58,37 @@ type Change struct {
 
 // Values of [Change].Region that are not regions.
 const (
-	// Communication stands for the time of communication itself.
+	// Communication stands for the time of communication itself. It can only change by a factor.
 	Communication = "latency"
 	// Locks stands for waits until others release locks. The only factor is 0: locations acquire locks without waiting,
 	// but still wait for signals of conditions and semaphores. It means a region if the trace has one with this name.
 	Locks = "locks"
+	// Outside stands for the time outside of all regions, with the time before the first event of a location. It means a
+	// region if the trace has one with this name.
+	Outside = "outside"
+)
+
+// PathSeparator separates the regions of a call path in texts.
+const PathSeparator = " > "
+
+// Target is a length to which times change.
+type Target string
+
+// These are the values of Target. The times that locations spend in a call path before each call of another path are
+// iterations. The n-th iterations of all locations belong together. Median and Steady change the iterations of paths
+// with at least 2 % of the time of all threads and streams.
+const (
+	// ByFactor multiplies the times by a factor.
+	ByFactor Target = ""
+	// Median shortens each iteration to the median of the locations, of which there must be three.
+	Median Target = "median"
+	// Mean shortens the times at locations to the mean of the other locations that could do this work; if all locations
+	// change, to the mean of all. It multiplies them by one factor, multiplies the times before calls of the same path by
+	// one factor, or shortens each of these by the same time. The shortest runtime counts.
+	Mean Target = "mean"
+	// Steady takes from each iteration what the iterations have grown by since the first one. If the growth is not
+	// significant, no time changes.
+	Steady Target = "steady"
 )
 
 // Result is the result of the analysis. Times are in ticks.
@@ -105,6 +137,24 @@ type Gain struct {
 
 // Factors returns the factors to which the runtimes in [Gain.Curve] belong.
 func Factors() []float64 { return []float64{0.9, 0.75, 0.5, 0.25, 0} }
+
+// TargetError reports times in Options.WhatIf that cannot change to a length.
+type TargetError struct {
+	Name string // of a region or call path
+	To   Target
+}
+
+// Error returns a message that states what the trace must have.
+func (e *TargetError) Error() string {
+	switch e.To {
+	case Median:
+		return fmt.Sprintf("found no iterations of %q at three locations or more with 2 %% of the time of all threads; "+
+			"there is no median", e.Name)
+	case Steady:
+		return fmt.Sprintf("found no times of %q that grow from iteration to iteration; they are steady", e.Name)
+	}
+	return fmt.Sprintf("found no time of %q at other locations; there is no mean", e.Name)
+}
 
 // RegionError reports a region in Options.WhatIf that the trace does not have.
 type RegionError struct{ Region string }

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/iterations"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -103,8 +104,8 @@ type Finding struct {
 	// by the runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
-	// WhatIf holds the changes with which weft path --what-if computes the same gain, such as solve@rank 3=0.5. It is
-	// empty if the gain belongs to another change than one of regions at locations.
+	// WhatIf holds the changes with which weft path --what-if computes the same gain, such as solve@rank 3=mean. It is
+	// empty if the finding has no gain, or if the names in it cannot be told apart.
 	WhatIf string `json:"whatIf,omitempty"`
 	// Path is the call path in which the loss has its cause. Locations holds the names of at most three
 	// locations that contribute most to the loss. At holds their indices in Definitions.Locations.
@@ -118,9 +119,10 @@ type Finding struct {
 
 // The limits for findings.
 const (
-	leastShare   = 0.02 // least share of the time of all threads that a loss must have to be a finding
-	causeShare   = 0.5  // share of a loss above which a single cause explains the loss
-	mostFindings = 10   // greatest number of findings on a page
+	// leastShare is the least share of the time of all threads that a loss must have to be a finding.
+	leastShare   = iterations.LeastShare
+	causeShare   = 0.5 // share of a loss above which a single cause explains the loss
+	mostFindings = 10  // greatest number of findings on a page
 )
 
 // explainer finds the losses of a history.
@@ -130,17 +132,15 @@ type explainer struct {
 	waits  *waits.Result
 	causes *causes.Result
 	// own is the time of each path at each location, without waits, in ticks.
-	own    map[synclog.PathLocation]int64
-	series []*series
-	later  []bool   // whether a location is a thread other than the first one of its process
-	names  []string // full names by location
+	own   map[synclog.PathLocation]int64
+	times *iterations.Times
+	names []string // full names by location
 	// regions holds the names of the regions; it is indexed by region.
-	regions       []string
-	silent        map[uint32]bool // the rows of regions whose waits are unknown, see [synclog.Log]
-	changes       []change
-	core          float64 // time of all threads and streams: the runtime times their number, in ticks
-	confidence    Confidence
-	communicating []bool // indexed by call path: whether it ends in or inside of a call of a communication library
+	regions    []string
+	silent     map[uint32]bool // the rows of regions whose waits are unknown, see [synclog.Log]
+	changes    []change
+	core       float64 // time of all threads and streams: the runtime times their number, in ticks
+	confidence Confidence
 	// locks is the share of the waits of the pattern lock-contention for a location that has the lock. The others are
 	// waits for signals of conditions and semaphores.
 	locks float64
@@ -159,7 +159,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	defer h.Close()
 	log := h.Log
 	x := &explainer{h: h, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
-		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}, communicating: communicatingPaths(log)}
+		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}}
 	x.locks = x.lockShare()
 	for _, s := range log.Silent {
 		if !s.Unended {
@@ -184,13 +184,12 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 			return nil, false, err
 		}
 	}
-	x.core = float64(e.Runtime) * float64(e.Threads+e.Streams)
-	x.listUnjudged()
-	x.summarizeTimes()
-	if x.series, err = x.findSeries(); err != nil {
+	if x.times, err = iterations.New(h, x.own); err != nil {
 		return nil, false, err
 	}
-	x.later = log.Defs.LaterThreads()
+	x.core = x.times.All()
+	x.listUnjudged()
+	x.summarizeTimes()
 	x.planRuntimes(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
 	x.late()
 	x.slowing()

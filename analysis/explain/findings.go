@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/internal/iterations"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -73,7 +75,7 @@ func (ex *explainer) late() {
 		if d.cost < min(least, much) || d.cost < much && planned >= mostFindings {
 			break
 		}
-		if ex.synchronises(d.path) {
+		if ex.times.Synchronises(d.path) {
 			continue // the finding about transfer includes this time
 		}
 		if d.cost < much && d.awaitsDevice() {
@@ -93,86 +95,104 @@ func (ex *explainer) planLate(d *delay) {
 		ex.planDevice(f, d)
 		return
 	}
-	spread := ex.spread(d.path)
-	slow := spread.slowest()
+	spread := ex.times.Spread(d.path)
+	slow := spread.Slowest()
 	share := 0.0
 	for _, t := range slow {
-		share += d.locations[t.location]
+		share += d.locations[t.Location]
 	}
 	if share <= causeShare*d.cost {
 		slow = nil
 	}
-	// scaled holds the times to shorten, and wanted is the time to which they are shortened.
-	reference, scaled := spread, spread
+	reference, shortened := spread, spread
 	if slow != nil {
-		reference, scaled = spread[:len(spread)-len(slow)], slow
+		reference, shortened = spread[:len(spread)-len(slow)], slow
 	}
-	wanted := reference.mean()
-	factors := map[uint32]float64{}
-	for _, t := range scaled {
-		factors[t.location] = shorteningFactor(wanted, float64(t.time))
-	}
-	changes := []retime.Options{{Transfer: 1, At: func(p, loc uint32) float64 {
-		if factor, ok := factors[loc]; ok && p == d.path {
-			return factor
-		}
-		return 1
-	}}}
-	if d.path == synclog.NoPath {
-		changes[0].Start = func(loc uint32) float64 {
-			if factor, ok := factors[loc]; ok {
-				return factor
-			}
-			return 1
-		}
-	}
-	changes = append(changes, ex.balancedOptions(d.path, scaled, reference)...)
-	shortened := len(changes)
+	changes := ex.balancedOptions(d.path, shortened, reference)
+	balancings := len(changes)
 	locks := d.patterns[waitstate.LockContention.String()]*ex.locks + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
-	noiseless, noisy := ex.withoutNoise(d.path)
+	single, isSingle := ex.times.SingleLate(d.path)
+	var at []uint32 // where the times change in a run without noise
+	if isSingle {
+		at = []uint32{single}
+	}
+	if s := ex.times.WithoutNoise(d.path, at); s != nil {
+		changes = append(changes, retime.Options{Transfer: 1, Stretch: s})
+	}
 	ex.planRuntimes(func(times []int64) {
-		inProportion := ex.gain(times[0])
-		f.Gain, times = ex.gain(slices.Min(times[:shortened])), times[shortened:]
-		without := int64(0)
+		lateness := lateTimes{all: spread, slow: slow, target: reference.Mean()}
+		f.Gain, times = ex.gain(slices.Min(times[:balancings])), times[balancings:]
+		f.WhatIf = ex.whatIfWord(d.path, slow.Locations(), criticalpath.Mean)
 		if locked {
-			without, times = ex.gain(times[0]), times[1:]
+			lateness.lockGain, times = ex.gain(times[0]), times[1:]
 		}
-		noise, byNoise := int64(0), false
-		balanced := f.Gain
-		for i, t := range times {
+		for _, t := range times {
 			g := ex.gain(t)
-			if noisy[i].hasLate {
-				if at, others := spread.split(noisy[i].late); g > f.Gain && at != nil {
-					f.Gain, slow, wanted = g, at, others.mean()
-				}
-			} else if g > noise {
-				noise, byNoise = g, g > 2*balanced || g > balanced && noisy[i].varies()
+			if !isSingle {
+				lateness.noiseGain = g
+				lateness.byNoise = g > 2*f.Gain || g > f.Gain && ex.times.Varies(d.path)
+			} else if one, others := spread.Split(at); g > f.Gain && one != nil {
+				f.Gain, f.WhatIf = g, ex.whatIfWord(d.path, at, criticalpath.Median)
+				lateness.slow, lateness.target = one, others.Mean()
 			}
 		}
 		// Locks that gain nothing explain no waits: the holder itself is late, as a thread that signals a condition is.
+		without := lateness.lockGain
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
-		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
-		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks, byNoise})
-		switch {
-		case f.ID == "lock":
-			f.WhatIf = ex.whatIf(changes[shortened])
-		case f.ID == "late" && f.Gain == inProportion:
-			f.WhatIf = ex.whatIf(changes[0])
+		lateness.byLocks = without > max(f.Gain, lateness.noiseGain) ||
+			locks > causeShare*d.cost && (held || without == f.Gain)
+		ex.describeLate(&f, d, lateness)
+		switch f.ID {
+		case "lock":
+			f.WhatIf = ex.whatIf(changes[balancings])
+		case "noise":
+			f.WhatIf = ex.whatIfWord(d.path, nil, criticalpath.Median)
 		}
 		ex.addFinding(f)
-	}, append(changes, noiseless...)...)
+	}, changes...)
+}
+
+// balancedOptions returns options in which the times of a path are as long as the mean of the reference locations.
+func (ex *explainer) balancedOptions(path uint32, shortened, reference iterations.Spread) []retime.Options {
+	b := ex.times.Balance(path, shortened, reference)
+	byFactor := retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
+		if factor, ok := b.Factors[loc]; ok && p == path {
+			return factor
+		}
+		return 1
+	}}
+	if path == synclog.NoPath {
+		byFactor.Start = func(loc uint32) float64 { return byFactor.At(path, loc) }
+	}
+	list := []retime.Options{byFactor}
+	if b.InProportion != nil {
+		list = append(list, retime.Options{Transfer: 1, Stretch: b.InProportion},
+			retime.Options{Transfer: 1, Stretch: b.Equally})
+	}
+	return list
 }
 
 // planDevice plans a finding about a call path for which threads wait on a device, or during which devices wait for
 // work.
 func (ex *explainer) planDevice(f Finding, d *delay) {
 	f.ID = "device"
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if path == d.path {
+			return 0
+		}
+		return 1
+	}}
 	ex.planRuntimes(func(times []int64) {
-		f.Gain = min(ex.gain(times[0]), int64(d.cost))
+		f.Gain = ex.gain(times[0])
+		if cost := int64(d.cost); f.Gain > cost {
+			f.Gain = cost
+		} else {
+			f.WhatIf = ex.whatIf(opt)
+		}
 		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
 		switch {
 		case byDevice && len(d.names) == 0 && ex.transfers(d):
@@ -197,12 +217,30 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 			f.Confidence = LowConfidence
 		}
 		ex.addFinding(f)
-	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if path == d.path {
-			return 0
+	}, opt)
+}
+
+// slowing adds findings about paths whose times grow from iteration to iteration.
+func (ex *explainer) slowing() {
+	for _, path := range ex.times.Paths() {
+		steady, growths := ex.times.WithoutGrowth(path, nil)
+		if steady == nil {
+			continue
 		}
-		return 1
-	}})
+		names := ex.h.Log.PathNames(path, ex.regions)
+		f := Finding{ID: "slowing", Path: names, Title: names[len(names)-1] + " takes longer from iteration to iteration",
+			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
+				"frequency that falls."}
+		for _, g := range growths {
+			f.Loss += g.Lost
+			f.Evidence = append(f.Evidence, fmt.Sprintf("%s in the first of %s, %s in the last one",
+				ex.formatDuration(g.First), plural.Of(g.Iterations, "iteration"), ex.formatDuration(g.Last)))
+		}
+		ex.planRuntimes(func(times []int64) {
+			f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIfWord(path, nil, criticalpath.Steady)
+			ex.addFinding(f)
+		}, retime.Options{Transfer: 1, Stretch: steady})
+	}
 }
 
 // transfers reports whether the streams that cause the waits of a delay spend most of their time outside of all regions
@@ -248,17 +286,17 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 // lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
-	all, slow           spread  // times of all locations, and of the locations that are clearly slower than the others
-	target              float64 // time to which the times of the slow locations are shortened
-	noiseGain, lockGain int64   // gains of a run without noise, and of a run without waits for locks
-	byLocks, byNoise    bool    // locks, or else noise, explain the waits of the finding
+	all, slow           iterations.Spread // times of all locations, and of the locations that are clearly slower than the others
+	target              float64           // time to which the times of the slow locations are shortened
+	noiseGain, lockGain int64             // gains of a run without noise, and of a run without waits for locks
+	byLocks, byNoise    bool              // locks, or else noise, explain the waits of the finding
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
 // path causes.
 func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	region := d.region()
-	most := float64(t.all[len(t.all)-1].time)
+	most := float64(t.all[len(t.all)-1].Time)
 	begins := d.path == synclog.NoPath && ex.begins(t.all[len(t.all)-1])
 	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost
 	switch {
@@ -272,7 +310,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
 			"for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
-			ex.formatDuration(t.all.mean())))
+			ex.formatDuration(t.all.Mean())))
 	case t.slow != nil:
 		place := ex.placeName(t.slow, t.all)
 		switch {
@@ -285,14 +323,14 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		}
 		f.At = nil
 		for _, s := range t.slow[max(0, len(t.slow)-3):] {
-			f.At = append(f.At, s.location)
+			f.At = append(f.At, s.Location)
 		}
 		f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
 		if len(t.slow) > 1 {
 			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
 		}
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
-			ex.formatDuration(t.slow.mean()), ex.formatDuration(t.target)))
+			ex.formatDuration(t.slow.Mean()), ex.formatDuration(t.target)))
 	default:
 		switch {
 		case begins:
@@ -314,106 +352,15 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 
 // begins reports whether most of a location's time outside of all regions, as spread returns it, comes before its first
 // event.
-func (ex *explainer) begins(t locationTime) bool { return 2*ex.start(t.location) > t.time }
-
-// start returns the time in ticks between the first event of the trace and that of a location.
-func (ex *explainer) start(loc uint32) int64 {
-	if int64(loc) < int64(len(ex.h.Locations)) && ex.h.Locations[loc] != nil {
-		return ex.h.Locations[loc].First - ex.h.Log.First
-	}
-	return 0
-}
-
-// shorteningFactor returns the factor by which time must be multiplied to get wanted, but at most 1.
-func shorteningFactor(wanted, time float64) float64 {
-	if time <= wanted || time == 0 {
-		return 1
-	}
-	return wanted / time
-}
-
-// spread is a list of the times of a call path at locations, in ascending order of the time.
-type spread []locationTime
-
-// locationTime is the time in ticks of a call path at a location.
-type locationTime struct {
-	location uint32
-	time     int64
-}
-
-// spread returns the times of a path at the processors that could do the work of the path. The time outside of all
-// regions includes the time before the first event. The processors are the first threads of processes. If any later
-// thread spends time in the path, they are all threads. Streams of devices are not among them.
-func (ex *explainer) spread(path uint32) spread {
-	var first, later spread
-	visited := false
-	for _, loc := range ex.h.Log.Locations() {
-		if d := ex.h.Log.Defs; d.Locations.Has(loc) {
-			if k := d.Locations.At(loc).Kind; !k.IsProcessor() || k == trace.StreamLocation {
-				continue
-			}
-		}
-		t := locationTime{loc, ex.own[synclog.PathLocation{Path: path, Location: loc}]}
-		if path == synclog.NoPath {
-			t.time += ex.start(loc)
-		}
-		if int64(loc) < int64(len(ex.later)) && ex.later[loc] {
-			later, visited = append(later, t), visited || t.time > 0
-		} else {
-			first = append(first, t)
-		}
-	}
-	if visited {
-		first = append(first, later...)
-	}
-	if len(first) == 0 { // no location is a processor
-		first = spread{{}}
-	}
-	slices.SortFunc(first, func(a, b locationTime) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.location, b.location))
-	})
-	return first
-}
-
-// mean returns the mean of the times, or 0 for an empty list.
-func (s spread) mean() float64 {
-	sum := 0.0
-	for _, t := range s {
-		sum += float64(t.time)
-	}
-	return sum / float64(max(1, len(s)))
-}
-
-// slowest returns the locations that are clearly slower than the others, or none. These are at most half of
-// all locations. The gap between both groups is at least twice as large as the differences within each group.
-func (s spread) slowest() (slow spread) {
-	widest := int64(0)
-	for i := (len(s) + 1) / 2; i < len(s); i++ {
-		gap := s[i].time - s[i-1].time
-		if gap > widest && gap/2 >= max(s[i-1].time-s[0].time, s[len(s)-1].time-s[i].time) {
-			widest, slow = gap, s[i:]
-		}
-	}
-	return slow
-}
-
-// split returns the time of a location, and those of the others.
-func (s spread) split(loc uint32) (one, others spread) {
-	for _, t := range s {
-		if t.location == loc {
-			one = append(one, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	return one, others
+func (ex *explainer) begins(t iterations.LocationTime) bool {
+	return 2*ex.times.Start(t.Location) > t.Time
 }
 
 // placeName returns a name for the locations of list: the name of a single location; or the name of the group
 // that contains exactly these of all locations; or their number.
-func (ex *explainer) placeName(list, all spread) string {
+func (ex *explainer) placeName(list, all iterations.Spread) string {
 	if len(list) == 1 {
-		return ex.locationName(list[0].location)
+		return ex.locationName(list[0].Location)
 	}
 	d := ex.h.Log.Defs
 	above := func(loc uint32, f func(group uint32) (goOn bool)) {
@@ -428,16 +375,16 @@ func (ex *explainer) placeName(list, all spread) string {
 			g = d.Groups.At(g).Parent
 		}
 	}
-	number := func(s spread) map[uint32]int { // counts the locations of s in each group
+	number := func(s iterations.Spread) map[uint32]int { // counts the locations of s in each group
 		n := map[uint32]int{}
 		for _, t := range s {
-			above(t.location, func(g uint32) bool { n[g]++; return true })
+			above(t.Location, func(g uint32) bool { n[g]++; return true })
 		}
 		return n
 	}
 	inside, total := number(list), number(all)
 	name := plural.Of(len(list), "location")
-	above(list[0].location, func(g uint32) bool {
+	above(list[0].Location, func(g uint32) bool {
 		found := inside[g] == len(list) && total[g] == len(list)
 		if found {
 			name = d.Groups.At(g).Name
@@ -453,31 +400,6 @@ func (ex *explainer) locationName(loc uint32) string {
 		return ex.names[loc]
 	}
 	return "unknown"
-}
-
-// communicates reports whether a path ends in a call of a communication library, or inside of one.
-func (ex *explainer) communicates(path uint32) bool {
-	return path != synclog.NoPath && ex.communicating[path]
-}
-
-// communicatingPaths returns, for each call path of a log, whether it ends in a call of a communication library, or
-// inside of one.
-func communicatingPaths(log *synclog.Log) []bool {
-	list := make([]bool, len(log.Paths))
-	for i, p := range log.Paths { // a path follows the path above it
-		list[i] = log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent]
-	}
-	return list
-}
-
-// synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of
-// threads. Threads may wait for work in a barrier of their runtime system.
-func (ex *explainer) synchronises(path uint32) bool {
-	if path == synclog.NoPath {
-		return false
-	}
-	role := ex.h.Log.Defs.RoleOf(ex.h.Log.Paths[path].Region)
-	return role >= trace.SendRole && role <= trace.CommunicationRole || ex.communicates(path)
 }
 
 // startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
@@ -505,7 +427,7 @@ func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
 func (ex *explainer) communication() (startup, other, unknown float64) {
 	for s, t := range ex.own {
 		switch {
-		case !ex.communicates(s.Path):
+		case !ex.times.Communicates(s.Path):
 		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
 		default:
@@ -534,7 +456,7 @@ func (ex *explainer) transfer() {
 		partly[at.Path] = true
 	}
 	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
+		if ex.times.Communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
 			return 0
 		}
 		return 1
@@ -589,6 +511,7 @@ func (ex *explainer) findSerial() {
 		}
 		return 1
 	}}
+	opt.Start = func(loc uint32) float64 { return opt.At(synclog.NoPath, loc) }
 	ex.planRuntimes(func(times []int64) {
 		e := ex.page.Efficiency
 		if e.Hybrid == nil {

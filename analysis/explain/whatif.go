@@ -12,17 +12,17 @@ import (
 	"github.com/weft-trace/weft/internal/wildcard"
 )
 
-// whatIf returns the changes of regions for weft path --what-if that change all times as the functions Scale and At of
-// opt do. It returns "" if there are no such changes: the argument of weft path names regions and locations. It names
-// neither call paths nor the time outside of all regions. If opt has WithoutLocks, it must not have other changes.
+// whatIf returns the changes for weft path --what-if that change all times as the functions Scale, At and Start of opt
+// do. It returns "" if no argument of weft path names the regions and locations. If opt has WithoutLocks, it must not
+// have other changes.
 func (ex *explainer) whatIf(opt retime.Options) string {
-	if opt.Start != nil || opt.WithoutLocks && slices.Contains(ex.regions, criticalpath.Locks) {
-		return ""
-	}
 	if opt.WithoutLocks {
+		if slices.Contains(ex.regions, criticalpath.Locks) {
+			return ""
+		}
 		return criticalpath.Locks + "=0"
 	}
-	factors := map[string]map[uint32]float64{} // by region and location
+	factors := map[uint32]map[uint32]float64{} // by path and location
 	for at := range ex.own {
 		f := 1.0
 		if opt.Scale != nil {
@@ -31,52 +31,150 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 		if opt.At != nil {
 			f *= opt.At(at.Path, at.Location)
 		}
-		if at.Path == synclog.NoPath {
-			if f != 1 {
+		if factors[at.Path] == nil {
+			factors[at.Path] = map[uint32]float64{}
+		}
+		factors[at.Path][at.Location] = f
+	}
+	subjects := map[string]map[uint32]float64{}
+	for _, paths := range ex.pathsByName() {
+		if name, all := ex.merge(paths, factors); all != nil {
+			subjects[name] = all
+			continue
+		}
+		for _, p := range paths {
+			if factors[p] != nil {
+				subjects[ex.pathName(p)] = factors[p]
+			}
+		}
+	}
+	if f := factors[synclog.NoPath]; f != nil {
+		for loc := range f {
+			start := 1.0
+			if opt.Start != nil {
+				start = opt.Start(loc)
+			}
+			if start != f[loc] && ex.times.Start(loc) > 0 {
 				return ""
 			}
-			continue
 		}
-		name := ex.regions[ex.h.Log.Paths[at.Path].Region]
-		if factors[name] == nil {
-			factors[name] = map[uint32]float64{}
-		}
-		if other, known := factors[name][at.Location]; known && other != f {
-			return ""
-		}
-		factors[name][at.Location] = f
+		subjects[ex.outsideName()] = f
 	}
 	var list []string
-	add := func(name string, f float64) {
-		list = append(list, name+"="+strconv.FormatFloat(f, 'g', -1, 64))
+	for _, subject := range slices.Sorted(maps.Keys(subjects)) {
+		terms, ok := ex.factorTerms(subject, subjects[subject])
+		if !ok {
+			return ""
+		}
+		list = append(list, terms...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(factors)) {
-		byLocation := factors[name]
-		locations := slices.Sorted(maps.Keys(byLocation))
-		first := byLocation[locations[0]]
-		differ := slices.ContainsFunc(locations, func(loc uint32) bool { return byLocation[loc] != first })
-		if !differ {
-			if first != 1 {
-				add(name, first)
+	return joinChanges(list)
+}
+
+// pathsByName returns the paths by the name of their last region.
+func (ex *explainer) pathsByName() map[string][]uint32 {
+	byName := map[string][]uint32{}
+	for p, x := range ex.h.Log.Paths {
+		byName[ex.regions[x.Region]] = append(byName[ex.regions[x.Region]], uint32(p))
+	}
+	return byName
+}
+
+// merge returns the factors by location of all paths in a list, which end in the same region, and the name of this
+// region. all is nil if the factors of some paths differ.
+func (ex *explainer) merge(paths []uint32, factors map[uint32]map[uint32]float64) (name string, all map[uint32]float64) {
+	all = map[uint32]float64{}
+	for _, p := range paths {
+		for loc, f := range factors[p] {
+			if other, known := all[loc]; known && other != f {
+				return "", nil
 			}
+			all[loc] = f
+		}
+	}
+	return ex.regions[ex.h.Log.Paths[paths[0]].Region], all
+}
+
+// factorTerms returns the changes of a region, a call path or the time outside of all regions. ok is false if they
+// cannot be written.
+func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64) (terms []string, ok bool) {
+	locations := slices.Sorted(maps.Keys(byLocation))
+	if len(locations) == 0 {
+		return nil, true
+	}
+	first := byLocation[locations[0]]
+	differ := slices.ContainsFunc(locations, func(loc uint32) bool { return byLocation[loc] != first })
+	for _, loc := range locations {
+		f := byLocation[loc]
+		if f == 1 {
 			continue
 		}
-		for _, loc := range locations {
-			if f := byLocation[loc]; f != 1 {
-				if !ex.isUnique(ex.names[loc]) {
-					return ""
-				}
-				add(name+"@"+ex.names[loc], f)
-			}
+		value := strconv.FormatFloat(f, 'g', -1, 64)
+		if !ex.canName(subject) || differ && !ex.isUnique(ex.names[loc]) {
+			return nil, false
+		}
+		if !differ {
+			return []string{subject + "=" + value}, true
+		}
+		terms = append(terms, subject+"@"+ex.names[loc]+"="+value)
+	}
+	return terms, true
+}
+
+// whatIfWord returns the changes for weft path --what-if that give a path other times at some locations, or at all
+// locations if the list is empty. It returns "" if they cannot be written.
+func (ex *explainer) whatIfWord(path uint32, locations []uint32, word criticalpath.Target) string {
+	subject := ex.outsideName()
+	if path != synclog.NoPath {
+		if subject = ex.regions[ex.h.Log.Paths[path].Region]; len(ex.pathsByName()[subject]) > 1 {
+			subject = ex.pathName(path)
 		}
 	}
-	// A name may have commas or blanks with which the command splits the argument in another way.
-	all := strings.Join(list, ",")
-	bad := func(s string) bool {
-		return s != strings.TrimSpace(s) || strings.HasPrefix(s, criticalpath.Communication+"=") ||
-			strings.HasPrefix(s, criticalpath.Communication+"@")
+	if !ex.canName(subject) {
+		return ""
 	}
-	if !slices.Equal(wildcard.Split(all), list) || slices.ContainsFunc(list, bad) {
+	if len(locations) == 0 {
+		return joinChanges([]string{subject + "=" + string(word)})
+	}
+	var list []string
+	for _, loc := range slices.Sorted(slices.Values(locations)) {
+		if !ex.isUnique(ex.locationName(loc)) {
+			return ""
+		}
+		list = append(list, subject+"@"+ex.locationName(loc)+"="+string(word))
+	}
+	return joinChanges(list)
+}
+
+// pathName returns the name of a call path as the argument of weft path has it.
+func (ex *explainer) pathName(path uint32) string {
+	return strings.Join(ex.h.Log.PathNames(path, ex.regions), criticalpath.PathSeparator)
+}
+
+// outsideName returns the name for the time outside of all regions, or "" if it means a region.
+func (ex *explainer) outsideName() string {
+	if slices.Contains(ex.regions, criticalpath.Outside) {
+		return ""
+	}
+	return criticalpath.Outside
+}
+
+// canName reports whether the command finds a region, a call path, or the time outside of all regions by its name.
+func (ex *explainer) canName(subject string) bool {
+	if slices.Contains(ex.regions, subject) {
+		return subject != criticalpath.Communication
+	}
+	parts := strings.Split(subject, criticalpath.PathSeparator)
+	return subject == criticalpath.Outside || len(parts) > 1 &&
+		!slices.ContainsFunc(parts, func(s string) bool { return !slices.Contains(ex.regions, s) })
+}
+
+// joinChanges returns an argument with all changes of a list. It returns "" if the command would split it in another
+// way, because of commas or blanks in names.
+func joinChanges(list []string) string {
+	all := strings.Join(list, ",")
+	if !slices.Equal(wildcard.Split(all), list) ||
+		slices.ContainsFunc(list, func(s string) bool { return s != strings.TrimSpace(s) }) {
 		return ""
 	}
 	return all

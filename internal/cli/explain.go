@@ -101,7 +101,7 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 }
 
 // mostWhatIf is the greatest length of a Finding.WhatIf that fits in a page of text.
-const mostWhatIf = 100
+const mostWhatIf = 240
 
 // printExplanation prints a page.
 func printExplanation(w io.Writer, x *explainResult, markdown bool) {

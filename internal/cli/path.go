@@ -45,10 +45,14 @@ again. Further columns show the runtimes for other factors. --pieces N lists the
 pieces of the path.
 
 --what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
-halves a region's own time, 0 removes it. REGION@LOCATION=FACTOR changes the region at these
-locations only. The name latency stands for the time that calls of communication libraries
-and barriers of threads take themselves, without waits; locks=0 lets locations acquire locks
-without waiting for others.
+halves a region's own time, 0 removes it. In place of the factor, median shortens each
+iteration to the median of all locations; mean shortens the times of a location to the mean of
+the others; steady takes away what the times have grown by since the first iteration.
+REGION@LOCATION=FACTOR changes the region at these locations only. A call path such as
+"main > solve" changes the region there only. The name latency stands for the time that calls
+of communication libraries and barriers of threads take themselves, without waits; outside
+stands for the time outside of all regions; locks=0 lets locations acquire locks without
+waiting for others.
 
 --window, or --from and --to, find the path in a part of the time, from the last event in this
 part back to its begin. --location and --group restrict the trace to these locations and the
@@ -63,6 +67,7 @@ the inferred ones) or none. All claims on a longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
 			"  weft path --what-if 'solve@rank 3=0.5' trace.otf2\n" +
+			"  weft path --what-if 'main > solve=median' trace.otf2\n" +
 			"  weft path --window 20%..40% trace.otf2\n" +
 			"  weft path --dependencies initial --tolerance 10us trace.etf",
 		Args: exactArgs(1, "one trace"),
@@ -92,7 +97,7 @@ func (f *pathFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.tolerance, "tolerance", "",
 		"greatest gap between two claims for which weft infers a dependency")
 	c.Flags().StringVar(&f.whatIf, "what-if", "",
-		"compute the runtime with changed times of regions: REGION[@LOCATION]=FACTOR,…")
+		"compute the runtime with changed times of regions: REGION[@LOCATION]=FACTOR|median|mean|steady,…")
 	c.Flags().Var(newInteger(&f.pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
@@ -131,7 +136,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes,
 			Paths: flags.asJSON || flags.asCSV}
-		if err := findLocations(in.Defs(), in.Defs().RegionNames(opt.Rows), changes); err != nil {
+		if err := findSubjects(in.Defs(), in.Defs().RegionNames(opt.Rows), changes); err != nil {
 			return nil, nil, usageError("--what-if %s: %w", flags.whatIf, err)
 		}
 		if len(changes) == 0 {
@@ -142,6 +147,11 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		if errors.As(err, &unknown) {
 			return nil, nil, usageError("--what-if %s: %v%s", flags.whatIf, unknown,
 				nearest.Hint(unknown.Region, in.Defs().RegionNames(opt.Rows)))
+		}
+		var without *criticalpath.TargetError
+		if errors.As(err, &without) {
+			none = in.lacks(without.Error(), part)
+			return missingAnswer{in.heading(), without.Error()}, func() error { return nil }, nil
 		}
 		if err != nil {
 			return nil, nil, err
@@ -224,54 +234,78 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 		if i <= 0 {
 			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)
 		}
-		f, err := strconv.ParseFloat(x[i+1:], 64)
-		if err != nil || !(f >= 0 && f <= 1000) {
-			return nil, usageError("--what-if %s: found the factor %s, expected a number from 0 to 1000", s, x[i+1:])
+		c := criticalpath.Change{Region: strings.TrimSpace(x[:i])}
+		switch value := criticalpath.Target(strings.TrimSpace(x[i+1:])); value {
+		case criticalpath.Median, criticalpath.Mean, criticalpath.Steady:
+			c.To = value
+		default:
+			if c.Factor, err = strconv.ParseFloat(string(value), 64); err != nil || !(c.Factor >= 0 && c.Factor <= 1000) {
+				return nil, usageError("--what-if %s: found the factor %s, expected a number from 0 to 1000, median, mean or "+
+					"steady", s, x[i+1:])
+			}
 		}
-		region := strings.TrimSpace(x[:i])
-		if slices.ContainsFunc(list, func(c criticalpath.Change) bool { return c.Region == region }) {
-			return nil, usageError("--what-if %s: found several factors of %s, expected one", s, region)
+		if slices.ContainsFunc(list, func(other criticalpath.Change) bool { return c.Region == other.Region }) {
+			return nil, usageError("--what-if %s: found several factors of %s, expected one", s, c.Region)
 		}
-		list = append(list, criticalpath.Change{Region: region, Factor: f})
+		list = append(list, c)
 	}
 	return list, nil
 }
 
-// findLocations sets the locations of changes whose text is REGION@LOCATION. A region whose name contains an @ comes
-// first.
-func findLocations(d *trace.Definitions, regions []string, list []criticalpath.Change) error {
+// findSubjects sets the call paths and the locations of changes, whose texts are REGION, PATH, REGION@LOCATION or
+// PATH@LOCATION. A region whose name contains separators comes first.
+func findSubjects(d *trace.Definitions, regions []string, list []criticalpath.Change) error {
 	for i := range list {
 		c := &list[i]
-		if slices.Contains(regions, c.Region) {
+		text := c.Region
+		if setSubject(c, text, regions) {
 			continue
 		}
-		if c.Region == criticalpath.Locks && c.Factor != 0 {
-			return fmt.Errorf("found the factor %v of locks, expected 0", c.Factor)
+		if text == criticalpath.Locks && (c.Factor != 0 || c.To != criticalpath.ByFactor) {
+			return fmt.Errorf("found the factor %v of locks, expected 0", cmp.Or(string(c.To), fmt.Sprint(c.Factor)))
 		}
-		for at, r := range c.Region {
-			if r != '@' || !slices.Contains(regions, c.Region[:at]) {
+		for at, r := range text {
+			if r != '@' || !setSubject(c, text[:at], regions) && text[:at] != criticalpath.Outside {
 				continue
 			}
-			name := c.Region[at+1:]
+			name := text[at+1:]
 			wanted, err := choose(d, aLocation, []string{name})
 			if err != nil {
 				return err
 			}
-			var found []uint32
 			for loc := range uint32(d.Locations.Len()) {
 				if wanted(loc) {
-					found = append(found, loc)
+					c.Locations = append(c.Locations, loc)
 				}
 			}
-			if found == nil {
+			if c.Locations == nil {
 				return fmt.Errorf("found no location %q in the trace, expected one that it has%s", name,
 					nearest.Hint(name, d.FullNames()))
 			}
-			c.Region, c.Locations = c.Region[:at], found
+			if c.Path == nil {
+				c.Region = text[:at]
+			}
 			break
+		}
+		if c.Region == criticalpath.Communication && c.To != criticalpath.ByFactor {
+			return fmt.Errorf("found %s for latency, expected a factor", c.To)
 		}
 	}
 	return nil
+}
+
+// setSubject sets the region or the call path of a change. It returns false if the text names neither.
+func setSubject(c *criticalpath.Change, text string, regions []string) bool {
+	path := strings.Split(text, criticalpath.PathSeparator)
+	switch {
+	case slices.Contains(regions, text):
+		c.Region = text
+	case len(path) > 1 && !slices.ContainsFunc(path, func(s string) bool { return !slices.Contains(regions, s) }):
+		c.Region, c.Path = "", path
+	default:
+		return false
+	}
+	return true
 }
 
 // outsideRegions is the name that stands for times in which no region is open.

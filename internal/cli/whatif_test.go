@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -84,13 +85,13 @@ func TestNamesInWhatIf(t *testing.T) {
 	}
 }
 
-// TestGainsByWhatIf checks that weft path computes the gains of findings.
+// TestGainsByWhatIf checks that weft path computes the gains of all findings.
 func TestGainsByWhatIf(t *testing.T) {
 	dir := t.TempDir()
 	traces := []string{"../../analysis/waits/testdata/hand/traces.otf2", "../../analysis/waits/testdata/p2p/traces.otf2",
 		"../../analysis/waits/testdata/rma/traces.otf2"}
 	for _, x := range [][2]string{{"--imbalance", "3:1"}, {"--late-sender", "50ms"}, {"--slow-node", "1.5"},
-		{"--serial", "100ms"}, {"--lock", "20ms"}} {
+		{"--serial", "100ms"}, {"--lock", "20ms"}, {"--noise", "50%"}, {"--slowing", "2%"}} {
 		path := filepath.Join(dir, x[0]+".otf2")
 		args := []string{"generate", "--workload", "phases", "--locations", "6", "--events", "1000", x[0], x[1], path}
 		if x[0] == "--lock" {
@@ -110,18 +111,91 @@ func TestGainsByWhatIf(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &x); err != nil {
 			t.Fatal(err)
 		}
-		found := 0
 		for _, f := range x.Findings {
-			if f.WhatIf == "" {
+			if f.Gain == 0 {
 				continue
 			}
-			found++
 			if runtime, changed := runtimes(t, path, f.WhatIf); runtime-changed != f.Gain {
 				t.Errorf("%s: %s gains %d, with --what-if %s %d", path, f.ID, f.Gain, f.WhatIf, runtime-changed)
 			}
 		}
-		if found == 0 {
-			t.Errorf("%s: no finding has changes for --what-if", path)
+		if len(x.Findings) == 0 {
+			t.Errorf("%s: found nothing", path)
+		}
+	}
+}
+
+// TestLengthsInWhatIf changes times to lengths. The generator states the gain of a run without each problem.
+func TestLengthsInWhatIf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	for _, x := range []struct{ problem, amount, changes string }{
+		{"noise", "50%", "compute=median"},
+		{"noise", "50%", "compute@rank *=median"},
+		{"slowing", "2%", "compute=steady"},
+		{"imbalance", "3:1", "compute=mean"},
+		{"slow-node", "1.5", "compute@rank 4=mean,compute@rank 5=mean"},
+		{"slow-node", "1.5", "compute@rank [45]=median"},
+	} {
+		mustRun(t, "generate", "--workload", "phases", "--locations", "6", "--events", "1000", "--force", "--"+x.problem,
+			x.amount, path)
+		e, err := otf2.Format{}.Open(t.Context(), format.FileSource(path), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gain int64
+		for _, a := range e.Defs().Properties.All() {
+			if a.Key == "plant."+x.problem+".gain" {
+				gain, _ = strconv.ParseInt(a.Value.String(), 10, 64)
+			}
+		}
+		e.Close()
+		if runtime, got := runtimes(t, path, x.changes); gain == 0 || runtime-got != gain {
+			t.Errorf("--%s %s, --what-if %s: the run is %d ns shorter, expected %d", x.problem, x.amount, x.changes,
+				runtime-got, gain)
+		}
+	}
+}
+
+// TestSubjectsOfWhatIf changes a call path, and the time outside of regions. Rank 0 begins at 0, rank 1 at 100. Each
+// spends 30 in work called by a, 20 outside of regions, and 40 in work called by b; the last one ends at 190.
+func TestSubjectsOfWhatIf(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	for rank := range int64(2) {
+		loc, now := r.Location(fmt.Sprint("rank ", rank)), 100*rank
+		for _, x := range []struct {
+			name string
+			time int64
+		}{{"a", 30}, {"b", 40}} {
+			r.Enter(loc, now, r.Region(x.name))
+			r.Enter(loc, now, r.Region("work"))
+			r.Leave(loc, now+x.time, r.Region("work"))
+			r.Leave(loc, now+x.time, r.Region(x.name))
+			now += x.time + 20
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	if err := format.Save(t.Context(), path, otf2.Format{}, r); err != nil {
+		t.Fatal(err)
+	}
+	for changes, want := range map[string]int64{
+		"a > work=0":                   160,
+		"b > work=0.5":                 170,
+		"work=0,b > work=1":            160,
+		"work@rank 1=0,a > work=1":     150, // a call path counts before a location
+		"b > work@rank 1=0,b > work=3": 170, // rank 0 ends at 170, rank 1 at 150
+		"outside=0":                    70,
+		"outside@rank 1=0.5":           130,
+		"outside@rank 0=0":             190,
+		"outside@rank 1=mean":          90, // as rank 0: 20 outside of regions
+	} {
+		if runtime, got := runtimes(t, path, changes); runtime != 190 || got != want {
+			t.Errorf("--what-if %s: the run takes %d ticks, before %d, expected %d, 190", changes, got, runtime, want)
+		}
+	}
+	for changes, code := range map[string]int{"work=median": 1, "a > work=steady": 1, "work@rank *=mean": 1, "a > b=0": 2,
+		"latency=mean": 2, "locks=mean": 2, "work=half": 2, "outside=median": 1} {
+		if got, _, stderr := runWeft(t, "path", "--what-if", changes, path); got != code {
+			t.Errorf("--what-if %s: exit code %d, expected %d: %s", changes, got, code, stderr)
 		}
 	}
 }

@@ -430,11 +430,13 @@ export interface CriticalPath {
  * locations with it. Each may be empty.
  */
 export interface Finding {
-  id: "late" | "lock" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
+  id: "late" | "lock" | "device" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
   title: string;
   lossShare: number;
   gain: string;
   gainShare: number;
+  /** whatIf is the argument with which weft path --what-if computes the gain, or "". */
+  whatIf: string;
   path: string[];
   tracks: number[];
   evidence: string[];

@@ -579,6 +579,7 @@ function explain({ t }: Question): unknown {
         lossShare: 0.2,
         gain: "1000000",
         gainShare: 0.1,
+        whatIf: "kernel_a=mean",
         path: ["main", "kernel_a"],
         tracks: [1],
         evidence: ["2 ms in the mean"],

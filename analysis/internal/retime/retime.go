@@ -119,6 +119,11 @@ func fractionFor(h *history.History, variants []variant) uint {
 		for _, f := range variants[i].scale {
 			factor = max(factor, f)
 		}
+		for loc := range h.Locations {
+			if start := variants[i].Start; start != nil {
+				factor = max(factor, start(uint32(loc)))
+			}
+		}
 	}
 	_, digits := math.Frexp(factor * float64(h.Log.Last-h.Log.First))
 	return uint(min(max(0, 61-digits-2), mostFraction))

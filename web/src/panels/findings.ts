@@ -16,9 +16,11 @@ interface Source {
   choices?: readonly (readonly [key: string, value: string])[];
 }
 
-const sources: Record<Finding["id"], Source> = {
+/** sources has an entry for each type of finding. */
+export const sources: Record<Finding["id"], Source> = {
   late: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   lock: { panel: "waits", title: "Waits", choices: [["pattern", "lock-contention"]] },
+  device: { panel: "waits", title: "Waits" },
   noise: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   "wrong-order": { panel: "waits", title: "Waits", choices: [["pattern", "late-sender-wrong-order"]] },
   transfer: { panel: "messages", title: "Messages" },
@@ -54,6 +56,11 @@ async function selectCallOf(app: App, scope: Scope, f: Finding): Promise<void> {
 /** Row is a finding with its number. */
 type Row = Finding & { number: number };
 
+/** command returns the command that computes the gain of a finding, or "". A very long one is left out. */
+function command({ whatIf }: Finding): string {
+  return whatIf === "" || whatIf.length > 240 ? "" : `Gain by: weft path --what-if '${whatIf}'`;
+}
+
 /** columns returns the columns of the table of findings. */
 function columns(app: App, scope: Scope): Column<Row>[] {
   const { lane } = scope;
@@ -70,7 +77,7 @@ function columns(app: App, scope: Scope): Column<Row>[] {
           "div",
           {},
           el("b", {}, printable(f.title)),
-          ...[where(f), f.evidence.join("; "), f.advice]
+          ...[where(f), f.evidence.join("; "), f.advice, command(f)]
             .filter((x) => x !== "")
             .map((x) => el("div", {}, printable(x))),
         ),
@@ -116,7 +123,6 @@ function columns(app: App, scope: Scope): Column<Row>[] {
   ];
 }
 
-/** findings creates the panel of findings. */
 /** timesOf states the share of waits, and the regions with the most time. */
 function timesOf(r: NonNullable<Explanation["ran"]>): string {
   const waits = r.waitingShare > 0,
@@ -127,6 +133,7 @@ function timesOf(r: NonNullable<Explanation["ran"]>): string {
   );
 }
 
+/** findings creates the panel of findings. */
 export function findings(): Panel {
   return {
     id: "findings",

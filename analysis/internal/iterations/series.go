@@ -1,0 +1,463 @@
+// Package iterations compares the times of call paths that repeat: the times of several locations in the same
+// iteration, and the times of the same location in successive iterations. It proposes other times, for package retime:
+// those of a run in which no location is late, or in which the times do not grow.
+package iterations
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+)
+
+// LeastShare is the least share that a series has of the time of all threads and streams of devices. Series with less
+// time are not found.
+const LeastShare = 0.02
+
+// Times holds the exclusive times of the call paths of a history.
+type Times struct {
+	h *history.History
+	// own is the time of each path at each location, without waits, in ticks.
+	own           map[synclog.PathLocation]int64
+	communicating []bool // indexed by call path: whether it ends in or inside of a call of a communication library
+	later         []bool // whether a location is a thread other than the first one of its process
+	all           float64
+	series        []*Series
+}
+
+// New returns the times of a history. own holds its exclusive times, see [history.History.ExclusiveTimes]; the caller
+// must not change them. New uses 16 bytes for each time that belongs to a series. The error comes from a temporary
+// file.
+func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error) {
+	t := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads()}
+	for i, l := range h.Locations {
+		if l != nil && (!h.Log.Defs.Locations.Has(uint32(i)) || h.Log.Defs.Locations.At(uint32(i)).Kind.IsProcessor()) {
+			t.all += float64(h.Log.Last - h.Log.First)
+		}
+	}
+	return t, t.findSeries()
+}
+
+// All returns the time of all threads and streams of devices in ticks: the runtime times their number.
+func (t *Times) All() float64 { return t.all }
+
+// Series holds the times that locations spend in a call path before each call of another path, in the order of
+// the calls. The n-th times of all locations belong to the same iteration.
+type Series struct {
+	path, next uint32 // next is the path of the calls that end the times of path
+	iterations int
+	// total is the sum of all times in ticks.
+	total float64
+	times map[uint32][]stretch // by location; only for locations that have all iterations
+	// locations holds the keys of times in ascending order. Sums over them are the same in each run.
+	locations []uint32
+}
+
+// stretch is a time in ticks that a location spends in a path before the call with the number call.
+type stretch struct {
+	call int32
+	time int64
+}
+
+// fewestIterations is the least number of iterations in which a trend is searched. In five iterations, the test of
+// Mann and Kendall never finds one.
+const fewestIterations = 6
+
+// findSeries finds the series with a sufficient share of the time, ordered by path. The error comes from a temporary
+// file.
+func (x *Times) findSeries() error {
+	much := make([]float64, len(x.h.Log.Paths))
+	for s, t := range x.own {
+		if int64(s.Path) < int64(len(much)) && !x.Synchronises(s.Path) {
+			much[s.Path] += float64(t)
+		}
+	}
+	type key struct{ path, next uint32 }
+	byKey := map[key]*Series{}
+	// recent holds, by path, the list to which a time of the path was added last.
+	recent := make([]struct {
+		next, location uint32
+		list           *[]stretch
+	}, len(much))
+	for loc, l := range x.h.Locations {
+		if l == nil {
+			continue
+		}
+		lists := map[key]*[]stretch{}
+		chunks := x.h.Log.Chunks(uint32(loc))
+		end := int32(0)
+		for i := range chunks {
+			end = chunks[i].First + chunks[i].Calls
+		}
+		for i := range chunks {
+			n := chunks[i].First
+			err := x.h.Log.ReadChunk(uint32(loc), &chunks[i], func(c *synclog.Call) {
+				for _, t := range c.Before {
+					if int64(t.Path) >= int64(len(much)) || much[t.Path] < LeastShare*x.all {
+						continue
+					}
+					r := &recent[t.Path]
+					if r.list == nil || r.next != c.Path || r.location != uint32(loc) {
+						k := key{t.Path, c.Path}
+						if lists[k] == nil {
+							lists[k] = new([]stretch)
+						}
+						r.next, r.location, r.list = c.Path, uint32(loc), lists[k]
+					}
+					if len(*r.list) == cap(*r.list) {
+						*r.list = enlarge(*r.list, int(end-n))
+					}
+					*r.list = append(*r.list, stretch{n, t.Time})
+				}
+				n++
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for k, list := range lists {
+			if byKey[k] == nil {
+				byKey[k] = &Series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
+			}
+			byKey[k].times[uint32(loc)] = *list
+		}
+	}
+	for _, s := range byKey {
+		for _, l := range s.times {
+			s.iterations = max(s.iterations, len(l))
+		}
+		maps.DeleteFunc(s.times, func(_ uint32, l []stretch) bool { return len(l) != s.iterations })
+		s.locations = slices.Sorted(maps.Keys(s.times))
+		for _, loc := range s.locations {
+			s.total += s.sum(loc)
+		}
+		if s.total >= LeastShare*x.all {
+			x.series = append(x.series, s)
+		}
+	}
+	slices.SortFunc(x.series, func(a, b *Series) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
+	})
+	return nil
+}
+
+// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the time in
+// ticks. See [retime.Options].
+type Stretch = func(p waitstate.Place, path uint32, t int64) int64
+
+// withTimes returns a function that changes the times of a series by f. The arguments of f are the location, the number
+// of the iteration and the time in ticks.
+func (s *Series) withTimes(f func(loc uint32, iteration int, t int64) int64) Stretch {
+	// indexed by location: its times, and the iteration that was found last
+	times := make([][]stretch, s.locations[len(s.locations)-1]+1)
+	for loc, l := range s.times {
+		times[loc] = l
+	}
+	latest := make([]int, len(times))
+	return func(p waitstate.Place, path uint32, t int64) int64 {
+		if path != s.path || int64(p.Location) >= int64(len(times)) {
+			return t
+		}
+		i, ok := findCall(times[p.Location], p.Number, latest[p.Location])
+		if !ok {
+			return t
+		}
+		latest[p.Location] = i
+		return f(p.Location, i, t)
+	}
+}
+
+// findCall returns the index of the time before a call. It first looks at the index near and the one after it, because
+// the calls of a location usually come in order. ok is false if there is no such time.
+func findCall(list []stretch, call int32, near int) (i int, ok bool) {
+	for i := near; i < min(near+2, len(list)); i++ {
+		if list[i].call == call {
+			return i, true
+		}
+	}
+	return slices.BinarySearchFunc(list, call, func(x stretch, n int32) int { return cmp.Compare(x.call, n) })
+}
+
+// medians returns the lower median of the locations' times in each iteration.
+func (s *Series) medians() []int64 {
+	list := make([]int64, 0, len(s.locations))
+	medians := make([]int64, s.iterations)
+	for i := range medians {
+		list = list[:0]
+		for _, loc := range s.locations {
+			list = append(list, s.times[loc][i].time)
+		}
+		slices.Sort(list)
+		medians[i] = list[(len(list)-1)/2]
+	}
+	return medians
+}
+
+// compared returns the series of a path in which the times of at least three locations can be compared.
+func (x *Times) compared(path uint32) (list []*Series) {
+	for _, s := range x.series {
+		if s.path == path && len(s.locations) > 2 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// WithoutNoise returns a function after which no time of a path exceeds the median of all locations in the same
+// iteration. If at is not nil, it changes only the times of these locations. It is nil if the path has no series of at
+// least three locations.
+func (x *Times) WithoutNoise(path uint32, at []uint32) Stretch {
+	var list []Stretch
+	for _, s := range x.compared(path) {
+		m := s.medians()
+		list = append(list, s.withTimes(func(loc uint32, i int, t int64) int64 {
+			if at != nil && !slices.Contains(at, loc) {
+				return t
+			}
+			return min(t, m[i])
+		}))
+	}
+	return Join(list)
+}
+
+// Varies reports whether the differences between the means of the locations are no more than what the variation from
+// iteration to iteration explains, in the series of a path with several iterations: the F ratio of an analysis of
+// variance by location and iteration is below 1.
+func (x *Times) Varies(path uint32) bool {
+	between, rest := 0.0, 0.0
+	for _, s := range x.compared(path) {
+		if s.iterations > 1 {
+			b, r := s.variances()
+			between, rest = between+b, rest+r
+		}
+	}
+	return between < rest
+}
+
+// variances returns the sums of squares of the differences between locations, and of the rest that neither the location
+// nor the iteration explains. The first one is multiplied by the quotient of the degrees of freedom: it is less than the
+// second one if the F ratio is below 1.
+func (s *Series) variances() (between, rest float64) {
+	n, k := float64(len(s.locations)), float64(s.iterations)
+	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
+	grand := s.total / n / k
+	for j, loc := range s.locations {
+		locations[j] = s.sum(loc) / k
+		for i, t := range s.times[loc] {
+			iterations[i] += float64(t.time) / n
+		}
+	}
+	for j, loc := range s.locations {
+		between += k * (locations[j] - grand) * (locations[j] - grand)
+		for i, t := range s.times[loc] {
+			d := float64(t.time) - locations[j] - iterations[i] + grand
+			rest += d * d
+		}
+	}
+	return between * (k - 1), rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
+}
+
+// singleLateShare is the share of the times above the medians that a location must have to be the single late one.
+// Otherwise these times are noise.
+const singleLateShare = 0.75
+
+// SingleLate returns the location that has most of the times of a path above the medians of the iterations. ok is false
+// if there is none. In a single iteration, no location is late more often than others.
+func (x *Times) SingleLate(path uint32) (loc uint32, ok bool) {
+	total, most := 0.0, 0.0
+	above := make([]float64, len(x.h.Locations))
+	for _, s := range x.compared(path) {
+		ok = ok || s.iterations > 1
+		m := s.medians()
+		for _, l := range s.locations {
+			for i, t := range s.times[l] {
+				above[l] += float64(max(0, t.time-m[i]))
+			}
+		}
+	}
+	for l, t := range above {
+		if total += t; t > most {
+			loc, most = uint32(l), t
+		}
+	}
+	return loc, ok && most > singleLateShare*total
+}
+
+// Balance holds three ways to make times of a path as long as a mean.
+type Balance struct {
+	// Factors holds a factor of at most 1 by location.
+	Factors map[uint32]float64
+	// InProportion multiplies the times in each series by one factor, Equally shortens all of them by the same time. Both
+	// are nil if the path has no series with several iterations at all locations.
+	InProportion, Equally Stretch
+}
+
+// Balance makes the times of a path at some locations, which have longer times than reference, as long as the mean of
+// the reference locations. Only series with several iterations at all of these locations count for InProportion and
+// Equally, because the times of other series belong to different work.
+func (x *Times) Balance(path uint32, shortened, reference Spread) Balance {
+	b := Balance{Factors: map[uint32]float64{}}
+	for _, t := range shortened {
+		b.Factors[t.Location] = shorteningFactor(reference.Mean(), float64(t.Time))
+	}
+	var inProportion, equally []Stretch
+	for _, s := range x.series {
+		if s.path != path || s.iterations < 2 || !s.has(shortened) || !s.has(reference) {
+			continue
+		}
+		mean := 0.0
+		for _, t := range reference {
+			mean += s.sum(t.Location) / float64(len(reference))
+		}
+		// indexed by location: its factor for the times, and the ticks by which each time becomes shorter
+		factors, cuts := make([]float64, len(x.h.Locations)), make([]float64, len(x.h.Locations))
+		isShortened := make([]bool, len(x.h.Locations))
+		for _, t := range shortened {
+			sum := s.sum(t.Location)
+			if f := shorteningFactor(mean, sum); f < 1 {
+				factors[t.Location], cuts[t.Location] = f, (sum-mean)/float64(s.iterations)
+				isShortened[t.Location] = true
+			}
+		}
+		inProportion = append(inProportion, s.withTimes(func(loc uint32, _ int, t int64) int64 {
+			if !isShortened[loc] {
+				return t
+			}
+			return int64(math.Round(factors[loc] * float64(t)))
+		}))
+		equally = append(equally, s.withTimes(func(loc uint32, _ int, t int64) int64 {
+			return max(min(t, 0), t-int64(math.Round(cuts[loc])))
+		}))
+	}
+	b.InProportion, b.Equally = Join(inProportion), Join(equally)
+	return b
+}
+
+// Join returns a function that applies all functions of a list. A time must belong to one of them at most. It is nil if
+// the list is empty.
+func Join(list []Stretch) Stretch {
+	if len(list) < 2 {
+		return slices.Concat(list, []Stretch{nil})[0]
+	}
+	return func(p waitstate.Place, path uint32, t int64) int64 {
+		for _, f := range list {
+			t = f(p, path, t)
+		}
+		return t
+	}
+}
+
+// enlarge returns a list with room for as many further elements as it has, or for most further elements if these are
+// fewer. The usual growth of slices by a quarter would copy long lists several times.
+func enlarge(list []stretch, most int) []stretch {
+	longer := make([]stretch, len(list), len(list)+max(1, min(max(4, len(list)), most)))
+	copy(longer, list)
+	return longer
+}
+
+// sum returns the sum of the times at a location in ticks.
+func (s *Series) sum(loc uint32) float64 {
+	sum := 0.0
+	for _, t := range s.times[loc] {
+		sum += float64(t.time)
+	}
+	return sum
+}
+
+// has reports whether all locations of a list have all iterations.
+func (s *Series) has(list Spread) bool {
+	return !slices.ContainsFunc(list, func(t LocationTime) bool { return s.times[t.Location] == nil })
+}
+
+// mostBlocks is the greatest number of values in which a trend is searched. A longer series is
+// averaged in blocks.
+const mostBlocks = 256
+
+// trend returns the growth of the times of a series per iteration in ticks, and their value in the first
+// iteration. It uses the estimator of Theil and Sen. ok is false if the test of Mann and Kendall finds no
+// growth at the significance level 0.005.
+func (s *Series) trend() (slope, begin float64, ok bool) {
+	size := (s.iterations + mostBlocks - 1) / mostBlocks
+	n := s.iterations / size
+	values := make([]float64, n)
+	for _, loc := range s.locations {
+		for i := range values {
+			for _, t := range s.times[loc][i*size : (i+1)*size] {
+				values[i] += float64(t.time) / float64(size*len(s.locations))
+			}
+		}
+	}
+	rises := 0
+	slopes := make([]float64, 0, n*(n-1)/2)
+	for i := range values {
+		for j := range i {
+			d := values[i] - values[j]
+			rises += cmp.Compare(d, 0)
+			slopes = append(slopes, d/float64((i-j)*size))
+		}
+	}
+	const level = 2.58 // quantile of the normal distribution
+	if float64(rises-1) <= level*math.Sqrt(float64(n*(n-1)*(2*n+5))/18) {
+		return 0, 0, false
+	}
+	slices.Sort(slopes)
+	slope = slopes[len(slopes)/2]
+	for i := range values {
+		values[i] -= slope * (float64(i*size) + float64(size-1)/2)
+	}
+	slices.Sort(values)
+	return slope, values[n/2], slope > 0
+}
+
+// Growth describes a series whose times grow from iteration to iteration. Times are in ticks.
+type Growth struct {
+	Iterations  int
+	First, Last float64 // estimates for the mean time of a location in the first and in the last iteration
+	Lost        float64 // the sum of all times in addition to those in the first iteration
+}
+
+// WithoutGrowth returns a function that takes from each time of a path what it has grown by since the first iteration.
+// If at is not nil, it changes only the times of these locations. It also describes the growth of each series. It is nil
+// if no series grows.
+func (x *Times) WithoutGrowth(path uint32, at []uint32) (f Stretch, list []Growth) {
+	var changes []Stretch
+	for _, s := range x.series {
+		if s.path != path || s.iterations < fewestIterations {
+			continue
+		}
+		slope, begin, ok := s.trend()
+		if !ok {
+			continue
+		}
+		grown := func(i int, t int64) int64 { return min(t, int64(math.Round(slope*float64(i)))) }
+		g := Growth{s.iterations, begin, begin + slope*float64(s.iterations-1), 0}
+		for _, loc := range s.locations {
+			for i := range s.times[loc] {
+				g.Lost += float64(grown(i, s.times[loc][i].time))
+			}
+		}
+		if g.Lost < LeastShare*x.all {
+			continue
+		}
+		list = append(list, g)
+		changes = append(changes, s.withTimes(func(loc uint32, i int, t int64) int64 {
+			if at != nil && !slices.Contains(at, loc) {
+				return t
+			}
+			return t - grown(i, t)
+		}))
+	}
+	return Join(changes), list
+}
+
+// Paths returns the paths that have series, in ascending order.
+func (x *Times) Paths() (list []uint32) {
+	for _, s := range x.series {
+		list = append(list, s.path)
+	}
+	return slices.Compact(list)
+}

@@ -1,0 +1,135 @@
+package iterations
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Spread is a list of the times of a call path at locations, in ascending order of the time.
+type Spread []LocationTime
+
+// LocationTime is the time in ticks of a call path at a location.
+type LocationTime struct {
+	Location uint32
+	Time     int64
+}
+
+// Spread returns the times of a path at the processors that could do the work of the path. The time outside of all
+// regions includes the time before the first event. The processors are the first threads of processes. If any later
+// thread spends time in the path, they are all threads. Streams of devices are not among them.
+func (x *Times) Spread(path uint32) Spread {
+	var first, later Spread
+	visited := false
+	for _, loc := range x.h.Log.Locations() {
+		if d := x.h.Log.Defs; d.Locations.Has(loc) {
+			if k := d.Locations.At(loc).Kind; !k.IsProcessor() || k == trace.StreamLocation {
+				continue
+			}
+		}
+		t := LocationTime{loc, x.own[synclog.PathLocation{Path: path, Location: loc}]}
+		if path == synclog.NoPath {
+			t.Time += x.Start(loc)
+		}
+		if int64(loc) < int64(len(x.later)) && x.later[loc] {
+			later, visited = append(later, t), visited || t.Time > 0
+		} else {
+			first = append(first, t)
+		}
+	}
+	if visited {
+		first = append(first, later...)
+	}
+	if len(first) == 0 { // no location is a processor
+		first = Spread{{}}
+	}
+	slices.SortFunc(first, func(a, b LocationTime) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Location, b.Location))
+	})
+	return first
+}
+
+// Mean returns the mean of the times, or 0 for an empty list.
+func (s Spread) Mean() float64 {
+	sum := 0.0
+	for _, t := range s {
+		sum += float64(t.Time)
+	}
+	return sum / float64(max(1, len(s)))
+}
+
+// Slowest returns the locations that are clearly slower than the others, or none. These are at most half of
+// all locations. The gap between both groups is at least twice as large as the differences within each group.
+func (s Spread) Slowest() (slow Spread) {
+	widest := int64(0)
+	for i := (len(s) + 1) / 2; i < len(s); i++ {
+		gap := s[i].Time - s[i-1].Time
+		if gap > widest && gap/2 >= max(s[i-1].Time-s[0].Time, s[len(s)-1].Time-s[i].Time) {
+			widest, slow = gap, s[i:]
+		}
+	}
+	return slow
+}
+
+// Split returns the times of the locations of a list, and those of the others.
+func (s Spread) Split(list []uint32) (inside, others Spread) {
+	for _, t := range s {
+		if slices.Contains(list, t.Location) {
+			inside = append(inside, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return inside, others
+}
+
+// Locations returns the locations of a list.
+func (s Spread) Locations() (list []uint32) {
+	for _, t := range s {
+		list = append(list, t.Location)
+	}
+	return list
+}
+
+// shorteningFactor returns the factor by which time must be multiplied to get wanted, but at most 1.
+func shorteningFactor(wanted, time float64) float64 {
+	if time <= wanted || time == 0 {
+		return 1
+	}
+	return wanted / time
+}
+
+// Start returns the time in ticks between the first event of the trace and that of a location.
+func (x *Times) Start(loc uint32) int64 {
+	if int64(loc) < int64(len(x.h.Locations)) && x.h.Locations[loc] != nil {
+		return x.h.Locations[loc].First - x.h.Log.First
+	}
+	return 0
+}
+
+// Communicates reports whether a path ends in a call of a communication library, or inside of one.
+func (x *Times) Communicates(path uint32) bool {
+	return path != synclog.NoPath && x.communicating[path]
+}
+
+// communicatingPaths returns, for each call path of a log, whether it ends in a call of a communication library, or
+// inside of one.
+func communicatingPaths(log *synclog.Log) []bool {
+	list := make([]bool, len(log.Paths))
+	for i, p := range log.Paths { // a path follows the path above it
+		list[i] = log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent]
+	}
+	return list
+}
+
+// Synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of
+// threads. Threads may wait for work in a barrier of their runtime system.
+func (x *Times) Synchronises(path uint32) bool {
+	if path == synclog.NoPath {
+		return false
+	}
+	role := x.h.Log.Defs.RoleOf(x.h.Log.Paths[path].Region)
+	return role >= trace.SendRole && role <= trace.CommunicationRole || x.Communicates(path)
+}
