@@ -175,35 +175,35 @@ func (q *fastChecker) read(x *recordCounter, times *outsideCounter, to int64) {
 	b, at := k.part, k.at
 	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
-	const timed, least = timeSize, 4 // size of a time record, and the number of bytes after it that must be buffered
+	const timed, least = timeSize, 6 // size of a time record, and the number of bytes after it that must be buffered
 	stop := int(min(to-k.base, int64(len(b))))
 	for n < most && at < stop && at+timed+least <= len(b) {
-		k.at, r.time = at, t // reading stops at this position
+		now, from := t, at // of the event
 		if b[at] == timestampRecord {
-			next := binary.LittleEndian.Uint64(b[at+1:])
-			if unusualTime(next, t) {
+			if now = binary.LittleEndian.Uint64(b[at+1:]); unusualTime(now, t) {
 				break
 			}
-			t = next
-			if at += timed; at == stop {
-				k.at, r.time = at, t
+			if from += timed; from == stop {
+				at, t = from, now
 				break
 			}
 		}
-		id, next := b[at], 0
-		if id == metricEvent {
-			next = q.checkMetricValues(b, at)
-		} else if next = plainRecord(b, at, &v); next > 0 && !(fastCheckEvents[id] && q.valuesValid(&eventTypes[id], &v)) {
+		id, next := b[from], 0
+		if size := int(b[from+1]); (id == enter || id == leave) && size <= 4 && (size == 0 || b[from+1+size] != 0) {
+			next = from + 2 + size // the decoder checks the region
+		} else if id == metricEvent {
+			next = q.checkMetricValues(b, from)
+		} else if next = plainRecord(b, from, &v); next > 0 && !(fastCheckEvents[id] && q.valuesValid(&eventTypes[id], &v)) {
 			next = 0
 		}
 		if next == 0 {
 			break
 		}
-		times.add(r.clock.correct(t), k.base+int64(at))
-		at = next
+		times.add(r.clock.correct(now), k.base+int64(from))
+		at, t = next, now
 		n++
-		k.at, r.time = at, t
 	}
+	k.at, r.time = at, t
 	x.n += n
 	r.number += n
 }
