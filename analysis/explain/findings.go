@@ -286,7 +286,7 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 // lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
-	all, slow           iterations.Spread // times of all locations, and of the locations that are clearly slower than the others
+	all, slow           iterations.Spread // times of all locations, and of those that are clearly slower than the others
 	target              float64           // time to which the times of the slow locations are shortened
 	noiseGain, lockGain int64             // gains of a run without noise, and of a run without waits for locks
 	byLocks, byNoise    bool              // locks, or else noise, explain the waits of the finding

@@ -82,7 +82,8 @@ func (ex *explainer) pathsByName() map[string][]uint32 {
 
 // merge returns the factors by location of all paths in a list, which end in the same region, and the name of this
 // region. all is nil if the factors of some paths differ.
-func (ex *explainer) merge(paths []uint32, factors map[uint32]map[uint32]float64) (name string, all map[uint32]float64) {
+func (ex *explainer) merge(paths []uint32, factors map[uint32]map[uint32]float64) (name string,
+	all map[uint32]float64) {
 	all = map[uint32]float64{}
 	for _, p := range paths {
 		for loc, f := range factors[p] {

@@ -239,8 +239,8 @@ func (x *Times) Varies(path uint32) bool {
 }
 
 // variances returns the sums of squares of the differences between locations, and of the rest that neither the location
-// nor the iteration explains. The first one is multiplied by the quotient of the degrees of freedom: it is less than the
-// second one if the F ratio is below 1.
+// nor the iteration explains. The first one is multiplied by the quotient of the degrees of freedom: it is less than
+// the second one if the F ratio is below 1.
 func (s *Series) variances() (between, rest float64) {
 	n, k := float64(len(s.locations)), float64(s.iterations)
 	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
@@ -421,8 +421,8 @@ type Growth struct {
 }
 
 // WithoutGrowth returns a function that takes from each time of a path what it has grown by since the first iteration.
-// If at is not nil, it changes only the times of these locations. It also describes the growth of each series. It is nil
-// if no series grows.
+// If at is not nil, it changes only the times of these locations. It also describes the growth of each series. It is
+// nil if no series grows.
 func (x *Times) WithoutGrowth(path uint32, at []uint32) (f Stretch, list []Growth) {
 	var changes []Stretch
 	for _, s := range x.series {
