@@ -56,6 +56,8 @@ type Page struct {
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
+
+	regions []Region // all regions, in descending order of their time
 }
 
 // RunSummary describes a run. Runtime is in ticks.
@@ -262,13 +264,13 @@ func (ex *explainer) summarizeTimes() {
 	}
 	for r, t := range sums {
 		if int64(r) < int64(len(ex.regions)) {
-			ex.page.Ran.Regions = append(ex.page.Ran.Regions, Region{ex.regions[r], t, t.Float() / ex.core})
+			ex.page.regions = append(ex.page.regions, Region{ex.regions[r], t, t.Float() / ex.core})
 		}
 	}
-	slices.SortFunc(ex.page.Ran.Regions, func(a, b Region) int {
+	slices.SortFunc(ex.page.regions, func(a, b Region) int {
 		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(a.Region, b.Region))
 	})
-	ex.page.Ran.Regions = ex.page.Ran.Regions[:min(5, len(ex.page.Ran.Regions))]
+	ex.page.Ran.Regions = append(ex.page.Ran.Regions, ex.page.regions[:min(5, len(ex.page.regions))]...)
 }
 
 // addFinding adds a finding to the page if its loss or its gain is large enough. The loss can be a small share of the
