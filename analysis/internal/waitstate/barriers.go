@@ -47,13 +47,7 @@ type visitOfTeam struct {
 
 // teamOf returns the team with a communicator in which a location works.
 func (e *engine) teamOf(communicator uint64, location uint32) team {
-	t := team{communicator, trace.NoRef}
-	if d := e.defs; d.Locations.Has(location) {
-		if g := d.Locations.At(location).Group; d.Groups.Has(g) && d.Groups.At(g).Kind == "process" {
-			t.process = g
-		}
-	}
-	return t
+	return team{communicator, e.defs.ProcessOf(location)}
 }
 
 // joinKey identifies the visits with the same number of a region by all processes of a world.
