@@ -300,8 +300,8 @@ func (s *Set) attribute(name string) Value {
 	return Value{}
 }
 
-// ProcessOf returns the process to which a location belongs, as an index into Groups. It returns NoRef if the trace does
-// not define a process of the location.
+// ProcessOf returns the process to which a location belongs, as an index into Groups. It returns NoRef if the trace
+// does not define a process of the location.
 func (d *Definitions) ProcessOf(location uint32) uint32 {
 	if d.Locations.Has(location) {
 		if g := d.Locations.At(location).Group; d.Groups.Has(g) && d.Groups.At(g).Kind == "process" {

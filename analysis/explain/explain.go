@@ -363,8 +363,8 @@ func (ex *explainer) setVerdict() {
 		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
 			formatPercent(waiting), formatPercent(leastShare))
 	case len(ex.page.Findings) == 0 && f.Parallel < 1-leastShare:
-		text += fmt.Sprintf(" The lowest factor is %s, %.2f, but no cause takes more than %s of the time of all threads.", name,
-			lowest, formatPercent(leastShare))
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f, but no cause takes more than %s of the time of all threads.",
+			name, lowest, formatPercent(leastShare))
 	case len(ex.page.Findings) == 0:
 		text += " No loss exceeds " + formatPercent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:

@@ -133,7 +133,8 @@ func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 			var x side
 			k := c.uint()
 			x.kind, x.initiator = meetKind(k>>1), k&1 == 1
-			x.process, x.team, x.number, x.location = uint32(c.uint())-1, uint32(c.uint())-1, c.int(), uint32(c.uint())
+			x.process, x.team = uint32(c.uint())-1, uint32(c.uint())-1
+			x.number, x.location = c.int(), uint32(c.uint())
 			last += c.int()
 			if x.time = last; x.initiator {
 				ones[x.meeting] = x
