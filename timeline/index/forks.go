@@ -105,7 +105,8 @@ func (w *worker) processThread(l *location, c *trace.Cursor) error {
 
 // writeSide writes a side of a meeting to the spool.
 func (w *endWriter) writeSide(s side) error {
-	h := (uint64(s.kind)<<32 ^ uint64(s.process)<<34 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
+	h := uint64(s.kind)<<32 ^ uint64(s.process)<<34 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)
+	h *= 0x9e3779b97f4a7c15
 	p := int(h >> 58)
 	w.count++
 	b := w.buffer(p)
