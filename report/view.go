@@ -176,7 +176,10 @@ func (r *Report) figures() []keyFigure {
 		l = append(l, keyFigure{Value: percent(waits, covered), Name: "communicating and waiting",
 			Hint: "of the time in which any region is open"})
 	}
-	if w := r.workers(); len(w) > 1 {
+	if x := r.Explanation; x != nil && x.Efficiency != nil && x.Efficiency.Threads > 1 {
+		l = append(l, keyFigure{Value: percentOf(x.Efficiency.Factors.LoadBalance), Name: "load balance",
+			Hint: "mean useful time of threads as a percentage of the greatest"})
+	} else if w := r.workers(); x == nil && len(w) > 1 {
 		if most, mean := w.maxAndMean(); most > 0 {
 			l = append(l, keyFigure{Value: percentOf(mean / float64(most)), Name: "load balance",
 				Hint: "mean work of locations as a percentage of the greatest"})

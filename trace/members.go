@@ -300,14 +300,25 @@ func (s *Set) attribute(name string) Value {
 	return Value{}
 }
 
+// ProcessOf returns the process to which a location belongs, as an index into Groups. It returns NoRef if the trace
+// does not define a process of the location.
+func (d *Definitions) ProcessOf(location uint32) uint32 {
+	if d.Locations.Has(location) {
+		if g := d.Locations.At(location).Group; d.Groups.Has(g) && d.Groups.At(g).Kind == "process" {
+			return g
+		}
+	}
+	return NoRef
+}
+
 // LaterThreads returns for each location whether it is a thread that is not the first one of its
 // process.
 func (d *Definitions) LaterThreads() []bool {
 	later := make([]bool, d.Locations.Len())
 	begun := map[uint32]bool{}
-	for i, l := range d.Locations.All() {
-		if d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" {
-			later[i], begun[l.Group] = begun[l.Group], true
+	for i := range later {
+		if g := d.ProcessOf(uint32(i)); g != NoRef {
+			later[i], begun[g] = begun[g], true
 		}
 	}
 	return later

@@ -3,7 +3,10 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Baseline compares a run with an earlier one. Times are in ticks of the later run's clock.
@@ -13,21 +16,27 @@ type Baseline struct {
 	// Change is the runtime of the later run divided by the runtime of the earlier run, minus 1.
 	Change   float64 `json:"change"`
 	Parallel float64 `json:"parallel"` // parallel efficiency of the earlier run
-	// Regions holds at most five of the regions that both pages list. The regions with the largest changes
-	// come first.
+	// Waits compares the times of all waits.
+	Waits TimeChange `json:"waits"`
+	// Regions holds at most five regions that change, those with the largest changes first. Their times are those
+	// without waits.
 	Regions []RegionChange `json:"regions"`
 
 	laterEfficiency float64 // parallel efficiency of the later run
 }
 
-// RegionChange compares a region's time, summed over all locations, in the earlier and in the later run,
-// in ticks.
-type RegionChange struct {
-	Region  string `json:"region"`
-	Earlier int64  `json:"then"`
-	Later   int64  `json:"now"`
-	// Change is the change of the region's mean time per thread, divided by the earlier runtime.
+// TimeChange compares a time, summed over all threads and streams, in the earlier and in the later run, in ticks.
+type TimeChange struct {
+	Earlier int64 `json:"then"`
+	Later   int64 `json:"now"`
+	// Change is the change of the mean time per thread or stream, divided by the earlier runtime.
 	Change float64 `json:"change"`
+}
+
+// RegionChange compares the time in a region.
+type RegionChange struct {
+	Region string `json:"region"`
+	TimeChange
 }
 
 // Compare compares the page of a run with the page of an earlier run. The caller sets the Path of the result.
@@ -36,25 +45,19 @@ func Compare(then, now *Page) *Baseline {
 	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,
 		Regions: []RegionChange{}, laterEfficiency: now.Efficiency.Factors.Parallel}
 	b.Change = float64(now.Ran.Runtime)/float64(max(1, b.Runtime)) - 1
-	times := map[string]*RegionChange{}
-	at := func(name string) *RegionChange {
-		if times[name] == nil {
-			times[name] = &RegionChange{Region: name}
-		}
-		return times[name]
+	compare := func(earlier, later trace.Ticks) TimeChange {
+		before, after := earlier.Float()*scale, later.Float()
+		change := after/float64(max(1, now.Ran.Threads+now.Ran.Streams)) -
+			before/float64(max(1, then.Ran.Threads+then.Ran.Streams))
+		return TimeChange{int64(before), later.Int64(), change / float64(max(1, b.Runtime))}
 	}
-	for _, r := range then.Ran.Regions {
-		at(r.Region).Earlier = int64(r.Time.Float() * scale)
-	}
-	for _, r := range now.Ran.Regions {
-		at(r.Region).Later = r.Time.Int64()
-	}
-	for _, r := range times {
-		r.Change = (float64(r.Later)/float64(max(1, now.Ran.Threads)) -
-			float64(r.Earlier)/float64(max(1, then.Ran.Threads))) /
-			float64(max(1, b.Runtime))
-		if r.Later > 0 && r.Earlier > 0 {
-			b.Regions = append(b.Regions, *r)
+	b.Waits = compare(then.Ran.Waiting, now.Ran.Waiting)
+	earlier, later := regionTimes(then), regionTimes(now)
+	names := maps.Clone(earlier)
+	maps.Copy(names, later)
+	for name := range names {
+		if change := compare(earlier[name], later[name]); change.Change != 0 {
+			b.Regions = append(b.Regions, RegionChange{name, change})
 		}
 	}
 	slices.SortFunc(b.Regions, func(x, y RegionChange) int {
@@ -62,6 +65,15 @@ func Compare(then, now *Page) *Baseline {
 	})
 	b.Regions = b.Regions[:min(5, len(b.Regions))]
 	return b
+}
+
+// regionTimes returns the time without waits of each region of a page by its name.
+func regionTimes(p *Page) map[string]trace.Ticks {
+	times := map[string]trace.Ticks{}
+	for _, r := range p.regions {
+		times[r.Region] = times[r.Region].Plus(r.Time)
+	}
+	return times
 }
 
 // Sentence returns a sentence that compares runtime and parallel efficiency.

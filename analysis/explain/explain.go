@@ -57,6 +57,8 @@ type Page struct {
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
+
+	regions []Region // all regions, in descending order of their time
 }
 
 // RunSummary describes a run. Runtime is in ticks.
@@ -261,13 +263,13 @@ func (ex *explainer) summarizeTimes() {
 	}
 	for r, t := range sums {
 		if int64(r) < int64(len(ex.regions)) {
-			ex.page.Ran.Regions = append(ex.page.Ran.Regions, Region{ex.regions[r], t, t.Float() / ex.core})
+			ex.page.regions = append(ex.page.regions, Region{ex.regions[r], t, t.Float() / ex.core})
 		}
 	}
-	slices.SortFunc(ex.page.Ran.Regions, func(a, b Region) int {
+	slices.SortFunc(ex.page.regions, func(a, b Region) int {
 		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(a.Region, b.Region))
 	})
-	ex.page.Ran.Regions = ex.page.Ran.Regions[:min(5, len(ex.page.Ran.Regions))]
+	ex.page.Ran.Regions = append(ex.page.Ran.Regions, ex.page.regions[:min(5, len(ex.page.regions))]...)
 }
 
 // addFinding adds a finding to the page if its loss or its gain is large enough. The loss can be a small share of the
@@ -359,6 +361,9 @@ func (ex *explainer) setVerdict() {
 	case len(ex.page.Findings) == 0 && waiting >= leastShare:
 		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
 			formatPercent(waiting), formatPercent(leastShare))
+	case len(ex.page.Findings) == 0 && f.Parallel < 1-leastShare:
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f, but no cause takes more than %s of the time of all threads.",
+			name, lowest, formatPercent(leastShare))
 	case len(ex.page.Findings) == 0:
 		text += " No loss exceeds " + formatPercent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:

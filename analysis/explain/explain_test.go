@@ -466,3 +466,19 @@ func TestOneFindingOfLocks(t *testing.T) {
 		t.Errorf("found %+v of %+v, expected one finding of locks with a gain of about 2820", locks, p.Findings)
 	}
 }
+
+// TestVerdictWithoutCause checks the verdict on two threads that do not wait for each other. One of them works from 0
+// to 1000, and the other one from 500 to 1000, so that the load balance is 750 / 1000.
+func TestVerdictWithoutCause(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine, work := r.Machine("node"), r.Region("work")
+	for i, begin := range []int64{0, 500} {
+		loc := r.Thread("thread", r.Process(strconv.Itoa(i), machine))
+		r.Enter(loc, begin, work)
+		r.Leave(loc, 1000, work)
+	}
+	const want = "75 % of the time is useful. The lowest factor is load balance, 0.75, "
+	if v := page(t, r).Verdict; !strings.HasPrefix(v, want) {
+		t.Errorf("found the verdict %q, expected %q", v, want)
+	}
+}

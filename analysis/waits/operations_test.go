@@ -290,3 +290,33 @@ func TestBeginsWithOperands(t *testing.T) {
 		t.Errorf("found %+v, expected a wait of 50 at a barrier", r.Patterns)
 	}
 }
+
+// TestTeamsOfProcesses checks that teams of threads belong to one process each, although EZTrace gives the teams of all
+// processes the same communicator. Threads 0 and 1 of one process come to a barrier at 100 and 160, and threads 2 and 3
+// of another process at 50 and 300. So thread 0 waits for 60, and thread 2 for 250.
+func TestTeamsOfProcesses(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine, barrier := r.Machine("m"), r.Region("OpenMP barrier")
+	team := []uint64{uint64(r.Defs().Communicator.Add(trace.Communicator{ID: "1", Name: "OpenMP Thread Team",
+		Set: trace.NoRef, Parent: trace.NoRef}))}
+	for i, arrivals := range [][2]int64{{100, 160}, {50, 300}} {
+		process := r.Process(fmt.Sprint("P#", i), machine)
+		threads := [2]uint32{r.Thread("T#0", process), r.Thread("T#1", process)}
+		for k, thread := range threads {
+			r.Event(thread, 10, trace.ThreadTeamBegin, trace.NoRef, team)
+			r.Enter(thread, arrivals[k], barrier)
+			r.Leave(thread, arrivals[1]+5, barrier)
+			r.Event(thread, 400, trace.ThreadTeamEnd, trace.NoRef, team)
+		}
+	}
+	found := find(t, format.Recorded(r), waits.Options{Worst: 10})
+	if len(found.Patterns) != 1 || len(found.Patterns[0].Worst) != 2 || len(found.Unjudged) > 0 {
+		t.Fatalf("found the patterns %v and the unjudged calls %v, expected two waits", found.Patterns, found.Unjudged)
+	}
+	for i, want := range []waits.Wait{{Location: 2, Time: 250, Cause: 3}, {Location: 0, Time: 60, Cause: 1}} {
+		if w := found.Patterns[0].Worst[i]; w.Location != want.Location || w.Time != want.Time || w.Cause != want.Cause {
+			t.Errorf("found %+v, expected location %d to wait for %d, for location %d", w, want.Location, want.Time,
+				want.Cause)
+		}
+	}
+}

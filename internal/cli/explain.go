@@ -138,7 +138,11 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		e.Serialisation, e.Transfer)
 	if b := x.Baseline; b != nil {
 		printf(w, "\n%s\n", text(b.Sentence()))
-		for _, r := range b.Regions {
+		list := b.Regions
+		if b.Waits.Earlier > 0 || b.Waits.Later > 0 {
+			list = append([]explain.RegionChange{{Region: "waits", TimeChange: b.Waits}}, list...)
+		}
+		for _, r := range list {
 			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, text(r.Region), f(r.Later), f(r.Earlier),
 				100*r.Change)
 		}

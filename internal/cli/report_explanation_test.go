@@ -96,6 +96,20 @@ func TestReportWhy(t *testing.T) {
 	}
 }
 
+// TestReportLoadBalance checks that the figure at the top of a report is the factor of the POP project. In the trace
+// omp, the threads have useful times of 630, 295 and 405: work, main, the parallel region and the body of the critical
+// section.
+func TestReportLoadBalance(t *testing.T) {
+	p := readPage(t, runReport(t, "report", "-o", "-", filepath.Join("..", "..", "analysis", "waits", "testdata", "omp",
+		"traces.otf2")))
+	_, figures, _ := strings.Cut(string(p.text), `class="figures"`)
+	figures, _, _ = strings.Cut(figures, "<section")
+	want := fmt.Sprintf("%.1f %%", 100*(630.+295+405)/3/630)
+	if !strings.Contains(figures, "<b>"+want+"</b>") {
+		t.Errorf("found the figures %s, expected the load balance %s", figures, want)
+	}
+}
+
 // nanoseconds formats a time as the titles of cells do.
 func nanoseconds(t int64) string {
 	s := strings.TrimRight(fmt.Sprintf("%d.%09d", t/1e9, t%1e9), "0")

@@ -546,3 +546,36 @@ func TestForks(t *testing.T) {
 		t.Errorf("found    %q\nexpected %q", got, want)
 	}
 }
+
+// TestForksOfProcesses checks that links connect only threads of one process, although EZTrace gives the teams and the
+// threads of all processes the same numbers. Each process has two threads. The second process does all one tick later.
+func TestForksOfProcesses(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	machine, team := r.Machine("m"), []uint64{0}
+	r.Defs().Communicator.Add(trace.Communicator{ID: "0", Name: "team", Set: trace.NoRef, Parent: trace.NoRef})
+	for i := range int64(2) {
+		process := r.Process(fmt.Sprint(i), machine)
+		a, b := r.Thread("0", process), r.Thread("1", process)
+		r.Event(a, i, trace.ThreadFork, trace.NoRef, []uint64{2, 0})
+		r.Event(a, 10+i, trace.ThreadTeamBegin, trace.NoRef, team)
+		r.Event(b, 20+i, trace.ThreadTeamBegin, trace.NoRef, team)
+		r.Event(b, 30+i, trace.ThreadTeamEnd, trace.NoRef, team)
+		r.Event(a, 40+i, trace.ThreadTeamEnd, trace.NoRef, team)
+		r.Event(a, 50+i, trace.ThreadJoin, trace.NoRef, []uint64{0})
+		r.Event(a, 60+i, trace.ThreadCreate, trace.NoRef, []uint64{trace.Undefined, 1})
+		r.Event(b, 70+i, trace.ThreadBegin, trace.NoRef, []uint64{trace.Undefined, 1})
+	}
+	set, err := buildIndex(t, r).Links(t.Context(), LinkRequest{From: 0, To: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range set.Links {
+		got = append(got, fmt.Sprintf("%s %d@%d %d@%d", l.Name, l.Source, l.Start, l.Destination, l.End))
+	}
+	want := []string{"fork 0@0 1@20", "fork 2@1 3@21", "join 1@30 0@50", "join 3@31 2@51", "create 0@60 1@70",
+		"create 2@61 3@71"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found    %q\nexpected %q", got, want)
+	}
+}

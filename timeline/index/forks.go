@@ -27,10 +27,11 @@ func (k meetKind) String() string { return meetNames[k&3] }
 var meetNames = [...]string{"fork", "join", "create", "wait"}
 
 // meeting identifies a meeting of threads: the thread that forks, joins, creates or waits for others, and
-// these other threads.
+// these other threads. All belong to one process; recorders may give the teams of all processes the same number.
 type meeting struct {
-	kind meetKind
-	team uint32
+	kind    meetKind
+	process uint32 // trace.NoRef if the trace does not define one
+	team    uint32
 	// the number of the fork or join among those of the team; for create and wait, the number of the thread in
 	// the team
 	number int64
@@ -60,9 +61,9 @@ func (w *worker) processThread(l *location, c *trace.Cursor) error {
 	if t.begun == nil {
 		t.begun, t.ended = map[uint32]int64{}, map[uint32]int64{}
 	}
-	team := commRef(c.Op(0))
+	team, process := commRef(c.Op(0)), w.b.defs.ProcessOf(l.index)
 	put := func(kind meetKind, number int64, one bool, at int64) error {
-		return w.meetings.writeSide(side{meeting{kind, team, number}, one, l.index, at})
+		return w.meetings.writeSide(side{meeting{kind, process, team, number}, one, l.index, at})
 	}
 	switch c.Kind() {
 	case trace.ThreadFork:
@@ -81,7 +82,7 @@ func (w *worker) processThread(l *location, c *trace.Cursor) error {
 		t.ended[team]++
 		if k := len(t.ownTeams) - 1; k >= 0 && t.ownTeams[k] == team {
 			t.ownTeams = t.ownTeams[:k]
-			t.last, t.any = meeting{atJoin, team, n}, true
+			t.last, t.any = meeting{atJoin, process, team, n}, true
 			return nil
 		}
 		return put(atJoin, n, false, at)
@@ -104,7 +105,8 @@ func (w *worker) processThread(l *location, c *trace.Cursor) error {
 
 // writeSide writes a side of a meeting to the spool.
 func (w *endWriter) writeSide(s side) error {
-	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
+	h := uint64(s.kind)<<32 ^ uint64(s.process)<<34 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)
+	h *= 0x9e3779b97f4a7c15
 	p := int(h >> 58)
 	w.count++
 	b := w.buffer(p)
@@ -113,6 +115,7 @@ func (w *endWriter) writeSide(s side) error {
 		k |= 1
 	}
 	b = binary.AppendUvarint(b, k)
+	b = binary.AppendUvarint(b, uint64(s.process+1))
 	b = binary.AppendUvarint(b, uint64(s.team+1))
 	b = binary.AppendVarint(b, s.number)
 	b = binary.AppendUvarint(b, uint64(s.location))
@@ -131,7 +134,8 @@ func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 			var x side
 			k := c.uint()
 			x.kind, x.initiator = meetKind(k>>1), k&1 == 1
-			x.team, x.number, x.location = uint32(c.uint())-1, c.int(), uint32(c.uint())
+			x.process, x.team = uint32(c.uint())-1, uint32(c.uint())-1
+			x.number, x.location = c.int(), uint32(c.uint())
 			last += c.int()
 			if x.time = last; x.initiator {
 				ones[x.meeting] = x

@@ -13,8 +13,8 @@ import (
 // threads, and the initialisation and finalisation of MPI.
 type barriers struct {
 	// teams holds the members so far of barriers of teams.
-	teams  map[synclog.Team][]Member
-	visits map[uint64][]uint64 // indexed by communicator of a team: the number of visits of each location, ascending
+	teams  map[visitOfTeam][]Member
+	visits map[team][]uint64 // the number of visits of each location, ascending
 	// rounds holds the last visits of barriers whose teams are unknown, by barrier. locations holds the
 	// number of locations that visit such a barrier.
 	rounds    map[uint64]*round
@@ -22,7 +22,7 @@ type barriers struct {
 	forks     map[uint32]fork         // indexed by location: the last begin of its work in a team
 	nested    map[uint64]*nestedTeams // indexed by barrier without a known team
 	// starts holds the members so far of begins of work in teams.
-	starts map[synclog.Team][]Member
+	starts map[visitOfTeam][]Member
 	begun  map[visitor]uint64 // indexed by communicator and location: number of visits of the team so far
 	// joins holds the members so far of initialisations and finalisations. next holds the number of the
 	// next one of each location.
@@ -30,6 +30,24 @@ type barriers struct {
 	next    map[visitor]int64
 	regions map[regionOfWorld][]int64 // the number of visits of each location, ascending
 	worlds  []uint32                  // the world of each location; nil if the trace has only one world
+}
+
+// team is a team of threads, which belongs to one process. Recorders may give the teams of all processes the same
+// communicator. process is the location group of the process, or trace.NoRef if the trace does not define one.
+type team struct {
+	communicator uint64
+	process      uint32
+}
+
+// visitOfTeam identifies a barrier of a team, or a begin of its work.
+type visitOfTeam struct {
+	team
+	visit, barrier uint64
+}
+
+// teamOf returns the team with a communicator in which a location works.
+func (e *engine) teamOf(communicator uint64, location uint32) team {
+	return team{communicator, e.defs.ProcessOf(location)}
 }
 
 // joinKey identifies the visits with the same number of a region by all processes of a world.
@@ -114,12 +132,15 @@ type fork struct {
 
 // init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
-	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
+	*b = barriers{teams: map[visitOfTeam][]Member{}, visits: map[team][]uint64{}, rounds: map[uint64]*round{},
 		locations: map[uint64]int{}, forks: map[uint32]fork{}, nested: map[uint64]*nestedTeams{},
-		starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{}, joins: map[joinKey][]Member{},
+		starts: map[visitOfTeam][]Member{}, begun: map[visitor]uint64{}, joins: map[joinKey][]Member{},
 		next: map[visitor]int64{}, regions: map[regionOfWorld][]int64{}, worlds: e.defs.Worlds()}
 	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
-	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
+	e.log.Teams(func(c uint64, location uint32, visits uint64) {
+		t := e.teamOf(c, location)
+		b.visits[t] = append(b.visits[t], visits)
+	})
 	for _, l := range b.visits {
 		slices.Sort(l)
 	}
@@ -151,7 +172,8 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 			e.judgeAll(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
 		}
 	case c.InTeam:
-		list := join(b.teams, c.Team, m, b.visits[c.Team.Communicator], c.Team.Visit)
+		t := e.teamOf(c.Team.Communicator, c.Location)
+		list := join(b.teams, visitOfTeam{t, c.Team.Visit, c.Team.Barrier}, m, b.visits[t], c.Team.Visit)
 		if list == nil {
 			return
 		}
@@ -239,15 +261,16 @@ func (e *engine) reportSleepers(r *round) {
 func (e *engine) processTeamBegin(c *synclog.Call, place Place, p *synclog.Point) {
 	b := &e.barriers
 	b.forks[c.Location] = fork{place, p.Time}
+	t := e.teamOf(p.Ops[0], c.Location)
 	if b.locations[p.Ops[0]] > 0 {
-		b.beginTeam(c.Location, p, len(b.visits[p.Ops[0]]) < b.locations[p.Ops[0]])
+		b.beginTeam(c.Location, p, len(b.visits[t]) < b.locations[p.Ops[0]])
 	}
 	at := visitor{p.Ops[0], c.Location}
-	team := synclog.Team{Communicator: p.Ops[0], Visit: b.begun[at]}
+	visit := b.begun[at]
 	b.begun[at]++
 	m := memberOf(c, place)
 	m.Arrival = p.Time
-	list := join(b.starts, team, m, b.visits[team.Communicator], team.Visit)
+	list := join(b.starts, visitOfTeam{team: t, visit: visit}, m, b.visits[t], visit)
 	if list == nil {
 		return
 	}
