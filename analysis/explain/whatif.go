@@ -76,7 +76,8 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 		return s != strings.TrimSpace(s) || strings.HasPrefix(s, criticalpath.Communication+"=") ||
 			strings.HasPrefix(s, criticalpath.Communication+"@")
 	}
-	if !slices.Equal(wildcard.Split(all), list) || slices.ContainsFunc(list, bad) {
+	split, err := wildcard.SplitNames(all)
+	if err != nil || !slices.Equal(split, list) || slices.ContainsFunc(list, bad) {
 		return ""
 	}
 	return all
