@@ -3,11 +3,11 @@ package serve
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/distance"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -90,7 +90,10 @@ type distanceAnswer struct {
 // claimOptions reads the parameters that select claims and their labels.
 func (p *params) claimOptions() (opt distance.Options) {
 	if s := p.values.Get("label"); s != "" {
-		opt.Labels = strings.Split(s, ",")
+		var err error
+		if opt.Labels, err = wildcard.SplitNames(s); err != nil {
+			p.setError("label", "expected names with commas between them: "+err.Error())
+		}
 	}
 	return opt
 }

@@ -95,7 +95,7 @@ func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name 
 // arrangeEvents returns the events that the configuration shows, at the locations that are its rows.
 func (c configuration) arrangeEvents(d format.Events) format.Events {
 	if name, values, ok := strings.Cut(c.only, "="); ok {
-		patterns := wildcard.Split(values)
+		patterns, _ := wildcard.SplitNames(values) // check found no error
 		d = transform.Filter(d, transform.FilterOptions{Row: transform.HasAttribute(d.Defs(), name,
 			func(v string) bool { return wildcard.MatchAny(patterns, v) })})
 	}
@@ -113,7 +113,11 @@ func (c configuration) check(known []string, path string) error {
 		return badRequest(fmt.Sprintf("only: found %s, expected NAME=VALUE with at most %d bytes of values",
 			quote(c.only), maxValues))
 	}
-	for _, p := range wildcard.Split(values) {
+	patterns, err := wildcard.SplitNames(values)
+	if err != nil {
+		return badRequest("only: " + err.Error())
+	}
+	for _, p := range patterns {
 		if err := wildcard.Check(p); err != nil {
 			return badRequest(fmt.Sprintf("only: %q: %v", p, err))
 		}

@@ -170,15 +170,21 @@ func (ex *explainer) canName(subject string) bool {
 		!slices.ContainsFunc(parts, func(s string) bool { return !slices.Contains(ex.regions, s) })
 }
 
-// joinChanges returns an argument with all changes of a list. It returns "" if the command would split it in another
-// way, because of commas or blanks in names.
+// joinChanges returns an argument with all changes of a list, in quotes if commas or brackets in names require it. It
+// returns "" if a name begins or ends with a blank.
 func joinChanges(list []string) string {
-	all := strings.Join(list, ",")
-	if !slices.Equal(wildcard.Split(all), list) ||
-		slices.ContainsFunc(list, func(s string) bool { return s != strings.TrimSpace(s) }) {
+	if slices.ContainsFunc(list, func(s string) bool { return s != strings.TrimSpace(s) }) {
 		return ""
 	}
-	return all
+	all := strings.Join(list, ",")
+	if split, err := wildcard.SplitNames(all); err == nil && slices.Equal(split, list) {
+		return all
+	}
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	}
+	return strings.Join(quoted, ",")
 }
 
 // isUnique reports whether the command finds exactly one location by a full name: not another one with this name or id,

@@ -98,6 +98,8 @@ type (
 		Collectives    []MessageSums `json:"collectives"`
 		Files          []AccessSums  `json:"files"`
 		FileGroups     []AccessSums  `json:"fileGroups"`
+		// Saturated reports that a sum exceeds 64 bits.
+		Saturated      bool `json:"saturated,omitempty"`
 		ticksPerSecond uint64
 	}
 	// SumOwner identifies the process, function or other definition to which sums belong.
@@ -219,6 +221,8 @@ func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	accesses := func(n SumOwner) AccessSums {
 		return AccessSums{n, r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten}
 	}
+	most := max(r.Inclusive, r.Sent, r.Received, r.BytesRead, r.BytesWritten)
+	q.Saturated = q.Saturated || most == math.MaxUint64
 	switch r.Type {
 	case FunctionSummary:
 		q.Functions = append(q.Functions, calls(names.summed(stream, DefFunction, r.Function)))

@@ -349,8 +349,10 @@ func TestTokenZeroCopy(t *testing.T) {
 // TestThumbnail_14 checks that the thumbnail equals the thumbnail that otfaux writes.
 func TestThumbnail_14(t *testing.T) {
 	// Function 1 is entered at time 0 and left at time 50. Function 2 is entered at time 50. The samples are
-	// at 0, 9, 19, …, 49, 59.
-	src := source(Events, []byte("0\n*1\nE1\n32\n*1\nL1\nE2\n63\n*1\nL2\n63\n*1\n"), false)
+	// at 0, 9, 19, …, 49, 59. Process 2 has no events. otfaux lists the processes that the trace defines, so it leaves
+	// out process 3.
+	src := source(Events, []byte("0\n*1\nE1\n0\n*3\nE1\n32\n*1\nL1\nE2\n63\n*1\nL2\n63\n*1\n"), false)
+	src.FS.(fstest.MapFS)["x.0.def"] = &fstest.MapFile{Data: []byte("DP1NM\"p\"\nDP2NM\"q\"\n")}
 	r, err := Open(t.Context(), src, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -403,7 +405,7 @@ func copyTrace(t *testing.T, name string) (master string) {
 
 func TestThumbnailPeer(t *testing.T) {
 	otfaux := tool(t, "otfaux")
-	for _, name := range []string{"mpi4", "map_1to1", "aux_snapshots"} {
+	for _, name := range []string{"mpi4", "map_1to1", "aux_snapshots", "hand_ties", "hand_unknown"} {
 		for _, width := range []int{7, 100, 1000} {
 			master := copyTrace(t, name)
 			aux := exec.Command(otfaux, "--thumbnail", "--thumbnail-samples", fmt.Sprint(width), master)

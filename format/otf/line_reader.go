@@ -77,7 +77,11 @@ func (s section) Read(p []byte) (int, error) {
 	if t.read >= t.stop {
 		return 0, io.EOF
 	}
-	n, err := t.kept.readAt(t.h, p[:min(int64(len(p)), t.stop-t.read)], t.read)
+	p = p[:min(int64(len(p)), t.stop-t.read)]
+	if t.zip != nil && t.few > 0 {
+		p = p[:min(len(p), max(window, t.few/4))]
+	}
+	n, err := t.kept.readAt(t.h, p, t.read)
 	t.read += int64(n)
 	t.progress.add(int64(n))
 	if n > 0 && errors.Is(err, io.EOF) {
@@ -224,23 +228,30 @@ const (
 	nearWindow = 2 * window
 )
 
-// zipMargin is more than the usual number of bytes between two restart points of a compressed file.
-const zipMargin = 8 * window
-
 // restartMark is the sequence of bytes before a restart point of a compressed file. If the writer has reset
 // its dictionary there, decompression can begin after these bytes.
 var restartMark = []byte{0, 0, 0xff, 0xff}
 
+// mostGuesses is the number of positions of a search that are guessed from times. The others halve the file.
+const mostGuesses = 8
+
 // searchZip is like search, for compressed files. It looks for times after restart points. In a file without
 // restart points, the position stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
-	lo, hi := int64(2), t.h.Size // decompression can begin at lo
-	ends := t.probes.ends(t.name)
+	lo, hi := int64(2), t.h.Size            // decompression can begin at lo
+	known, end := t.probes.ends(t.name), hi // times at lo and end
+	below, margin := true, int64(2*window)
 	for step := 0; hi-lo > 4*window; step++ {
 		mid := lo + (hi-lo)/2
-		if step < 2 && ends.last > 0 && hi-lo > 8*zipMargin {
-			// Times mostly ascend evenly. The first two positions lie before and after the expected one.
-			mid = min(max(ends.place(from, t.h.Size)+[2]int64{-zipMargin, zipMargin}[step], lo+zipMargin), hi-zipMargin)
+		guess := step < mostGuesses && known.last > known.first && margin < hi-lo
+		if guess {
+			// Times mostly ascend evenly. One position lies before the expected one, and then one after it. Their
+			// distance from the expected one grows as long as that fails.
+			mid = lo + known.place(from, end-lo) + margin
+			if below {
+				mid -= 2 * margin
+			}
+			mid = min(max(mid, lo+window), hi-window)
 		}
 		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) {
 			at, _, time, err := t.restartAfter(mid, hi)
@@ -249,10 +260,19 @@ func (t *lineReader) searchZip(from uint64) error {
 		if err != nil {
 			return err
 		}
-		if at >= 0 && time < from {
-			lo = at
+		early := at >= 0 && time < from
+		if early {
+			lo, known.first = at, time
 		} else {
-			hi = mid
+			hi, end, known.last = mid, at, time
+		}
+		if !guess {
+			continue
+		}
+		if early == below {
+			below = !below
+		} else {
+			margin *= 4
 		}
 	}
 	if lo == 2 {
@@ -277,6 +297,7 @@ func (t *lineReader) beginAfter(restart int64) error {
 // begin reads a compressed file from offset off on.
 func (t *lineReader) begin(off int64) {
 	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
+	t.kept.begin(off)
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
@@ -312,8 +333,7 @@ func (e unterminated) Read(p []byte) (int, error) {
 // and the time line.
 func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
 	buf := make([]byte, 64<<10)
-	text := make([]byte, 16<<10)
-	for size := int64(window); end-off >= int64(len(restartMark)); size = min(2*size, int64(len(buf))) {
+	for size := int64(window); end-off >= int64(len(restartMark)); size = min(size+size/4, int64(len(buf))) {
 		n, err := t.h.ReadAt(buf[:min(size, end-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
@@ -326,17 +346,41 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 		off += int64(i + len(restartMark))
 		// The data can contain the same bytes by chance. Decompression from such a position fails, or yields a
 		// text that is not in the format.
-		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
-		n, err = io.ReadFull(z, text)
-		z.Close()
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-			continue
-		}
-		if i, time := firstTime(text[:n]); i >= 0 {
-			return off, text[:i], time, nil
+		before, time, ok, err := t.firstTimeAfter(off, buf[i+len(restartMark):n])
+		if ok || err != nil {
+			return off, before, time, err
 		}
 	}
 	return -1, nil, 0, nil
+}
+
+// firstTimeAfter returns the first time in the text after a restart point, and the text before its time line. have are
+// the bytes of the file after the restart point that have been read. It reads few more if there is a time soon. ok is
+// false if there is none in 16 KiB of text, or if the data is not a text.
+func (t *lineReader) firstTimeAfter(off int64, have []byte) (before []byte, time uint64, ok bool, err error) {
+	text := make([]byte, 16<<10)
+	data := bytes.Clone(have)
+	for size := window / 2; ; size *= 2 {
+		if missing := min(int64(size), t.h.Size-off) - int64(len(data)); missing > 0 {
+			more := make([]byte, missing)
+			if _, err := t.h.ReadAt(more, off+int64(len(data))); err != nil && !errors.Is(err, io.EOF) {
+				return nil, 0, false, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+			}
+			data = append(data, more...)
+		}
+		z := flate.NewReader(bytes.NewReader(data))
+		n, err := io.ReadFull(z, text)
+		z.Close()
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			return nil, 0, false, nil
+		}
+		if i, time := firstTime(text[:n]); i >= 0 {
+			return text[:i], time, true, nil
+		}
+		if n == len(text) || off+int64(len(data)) >= t.h.Size {
+			return nil, 0, false, nil
+		}
+	}
 }
 
 // restartNearEnd returns the first restart point in a part of the file that begins back bytes before its end, or -1.
@@ -398,6 +442,7 @@ func (t *lineReader) search(from uint64) error {
 // the file may be needed.
 func (t *lineReader) readFrom(off int64) {
 	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
+	t.kept.begin(off)
 	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
 

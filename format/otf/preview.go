@@ -77,7 +77,7 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 			last[k] = s
 		}
 		if r.Type == FunctionSummary {
-			s.functions[r.Function] = callSum{count: r.Count, exclusive: r.Exclusive, inclusive: r.Inclusive}
+			s.functions[r.Function] = callSum{r.Count, r.Exclusive, wideSum{lo: r.Inclusive}}
 			continue
 		}
 		m := &s.peers
@@ -115,7 +115,7 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 				regions[i] = x
 			}
 			x.Count = addSaturated(x.Count, f.count)
-			x.Inclusive = addSaturated(x.Inclusive, f.inclusive/scale)
+			x.Inclusive = addSaturated(x.Inclusive, f.inclusive.lo/scale)
 			x.Exclusive = addSaturated(x.Exclusive, f.exclusive/scale)
 		}
 	}

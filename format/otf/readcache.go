@@ -31,6 +31,13 @@ func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }
 
+// begin makes an empty cache that is being filled begin at a position.
+func (k *readCache) begin(off int64) {
+	if k != nil && k.budget != nil && len(k.blocks) == 0 {
+		k.from, k.to = off, off
+	}
+}
+
 // readAt reads from the cache, or else from the file. While the cache is being filled, readAt stores the bytes
 // that it reads. The offsets of successive reads must ascend, because readAt drops the blocks before off.
 func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {

@@ -117,11 +117,20 @@ type counterValue struct {
 	value uint64
 }
 
-type callSum struct{ count, exclusive, inclusive uint64 }
+type callSum struct {
+	count, exclusive uint64
+	inclusive        wideSum
+}
 
-type transferSum struct{ sentCount, receivedCount, sent, received uint64 }
+type transferSum struct {
+	sentCount, receivedCount uint64
+	sent, received           wideSum
+}
 
-type accessSum struct{ opens, closes, reads, writes, seeks, bytesRead, bytesWritten uint64 }
+type accessSum struct {
+	opens, closes, reads, writes, seeks uint64
+	bytesRead, bytesWritten             wideSum
+}
 
 // NewState returns the state of a process before its first event. The state retains g, which must not change
 // while the state is in use. A nil g means an empty Grouping.
@@ -153,15 +162,15 @@ func (s *State) Event(r *Record) error {
 		s.addExclusive(r.Time)
 		top := len(s.stack) - 1
 		f := &s.stack[top]
-		f.sum.v.inclusive += r.Time - f.from
+		f.sum.v.inclusive.add(r.Time - f.from)
 		*f = frame{}
 		s.stack = s.stack[:top]
 	case SendMsg:
 		s.messages.sentCount++
-		s.messages.sent += r.Length
+		s.messages.sent.add(r.Length)
 	case RecvMsg:
 		s.messages.receivedCount++
-		s.messages.received += r.Length
+		s.messages.received.add(r.Length)
 	case Counter:
 		s.counters.at(r.Counter).v = counterValue{s.repeat(r, r.Time), r.Value}
 	case CollectiveOperation:
@@ -223,8 +232,8 @@ const (
 func (s *State) countCollective(c *openCollective) {
 	s.collected.at(c.communicator).v++
 	x := &s.transfers.at(c.collective).v
-	x.sent += c.sent
-	x.received += c.received
+	x.sent.add(c.sent)
+	x.received.add(c.received)
 	root := c.root == s.process
 	switch kind := s.group.find(collectiveKindsOf, c.collective); kind {
 	case barrier, oneToAll, allToOne, allToAll:
@@ -269,10 +278,10 @@ func (s *State) countAccess(r *Record) {
 		}
 	case fileRead:
 		x.reads++
-		x.bytesRead += r.Bytes
+		x.bytesRead.add(r.Bytes)
 	case fileWrite:
 		x.writes++
-		x.bytesWritten += r.Bytes
+		x.bytesWritten.add(r.Bytes)
 	case fileSeek:
 		x.seeks++
 	}
@@ -310,13 +319,14 @@ func (s *State) Restore(r *Record) {
 	case CounterSnapshot:
 		s.counters.at(r.Counter).v = counterValue{s.repeat(r, r.OriginalTime), r.Value}
 	case FunctionSummary:
-		s.functions.at(r.Function).v = callSum{r.Count, r.Exclusive, r.Inclusive}
+		s.functions.at(r.Function).v = callSum{r.Count, r.Exclusive, wideSum{lo: r.Inclusive}}
 	case MessageSummary:
-		s.messages = transferSum{r.SentCount, r.ReceivedCount, r.Sent, r.Received}
+		s.messages = r.transferSum()
 	case CollectiveSummary:
-		s.transfers.at(r.Collective).v = transferSum{r.SentCount, r.ReceivedCount, r.Sent, r.Received}
+		s.transfers.at(r.Collective).v = r.transferSum()
 	case FileOperationSummary:
-		s.accesses.at(r.File).v = accessSum{r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten}
+		s.accesses.at(r.File).v = accessSum{r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks,
+			wideSum{lo: r.BytesRead}, wideSum{lo: r.BytesWritten}}
 	}
 }
 
@@ -325,7 +335,7 @@ func (s *State) Restore(r *Record) {
 // the order in which their entries began, with the bottom of the stack first. Counts and counters are in the
 // order of their tokens. A record is valid during the call. An error of put ends the snapshot.
 func (s *State) Snapshot(t uint64, put func(*Record) error) error {
-	o, err := s.output(t, EnterSnapshot, put)
+	o, err := s.output(t, EnterSnapshot, func(r *Record, _ [2]uint64) error { return put(r) })
 	if err != nil {
 		return err
 	}
@@ -370,64 +380,90 @@ func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 // As in otfaux, the inclusive time of a function is the sum over its calls, and the inclusive time of a group
 // is the sum over its functions, so time in recursive calls counts more than once. Messages are summed over
 // all peers, communicators and tags, and collective operations over all communicators; these fields of the
-// records are 0. A record is valid during the call. An error of put ends the summary.
+// records are 0. Sums beyond 64 bits wrap around, as in otfaux. A record is valid during the call. An error of put ends
+// the summary.
 func (s *State) Summary(t uint64, put func(*Record) error) error {
+	return s.wideSummary(t, func(r *Record, _ [2]uint64) error { return put(r) })
+}
+
+// wideSummary is [State.Summary] with the high halves of the sums of 128 bits: of the inclusive time, or of the
+// bytes sent or read and the bytes received or written.
+func (s *State) wideSummary(t uint64, put func(r *Record, high [2]uint64) error) error {
 	o, err := s.output(t, FunctionSummary, put)
 	if err != nil {
 		return err
 	}
 	r := &o.rec
 	s.addExclusive(t)
-	running := map[*tokenEntry[callSum]]uint64{}
+	running := map[*tokenEntry[callSum]]wideSum{}
 	for i := range s.stack {
-		running[s.stack[i].sum] += t - s.stack[i].from
+		x := running[s.stack[i].sum]
+		x.add(t - s.stack[i].from)
+		running[s.stack[i].sum] = x
 	}
 	var groups tokenTable[callSum]
 	for _, x := range s.functions.all() {
 		v := x.v
-		v.inclusive += running[x]
+		v.inclusive.addWide(running[x])
 		g := &groups.at(s.group.find(functionGroupsOf, x.token)).v
 		g.count += v.count
 		g.exclusive += v.exclusive
-		g.inclusive += v.inclusive
-		r.Function, r.Count, r.Exclusive, r.Inclusive = x.token, v.count, v.exclusive, v.inclusive
+		g.inclusive.addWide(v.inclusive)
+		r.Function = x.token
+		v.fill(o)
 		o.put(FunctionSummary)
 	}
 	for _, x := range groups.all() {
-		r.Group, r.Count, r.Exclusive, r.Inclusive = x.token, x.v.count, x.v.exclusive, x.v.inclusive
+		r.Group = x.token
+		x.v.fill(o)
 		o.put(FunctionGroupSummary)
 	}
 	if s.messages.sentCount+s.messages.receivedCount > 0 {
-		s.messages.fill(r)
+		s.messages.fill(o)
 		o.put(MessageSummary)
 	}
 	for _, x := range s.transfers.all() {
 		r.Collective = x.token
-		x.v.fill(r)
+		x.v.fill(o)
 		o.put(CollectiveSummary)
 	}
 	var fileGroups tokenTable[accessSum]
 	for _, x := range s.accesses.all() {
 		fileGroups.at(s.group.find(fileGroupsOf, x.token)).v.add(&x.v)
 		r.File = x.token
-		x.v.fill(r)
+		x.v.fill(o)
 		o.put(FileOperationSummary)
 	}
 	for _, x := range fileGroups.all() {
 		r.Group = x.token
-		x.v.fill(r)
+		x.v.fill(o)
 		o.put(FileGroupOperationSummary)
 	}
 	return o.err
 }
 
-func (t *transferSum) fill(r *Record) {
-	r.SentCount, r.ReceivedCount, r.Sent, r.Received = t.sentCount, t.receivedCount, t.sent, t.received
+func (c *callSum) fill(o *recordOutput) {
+	r := &o.rec
+	r.Count, r.Exclusive, r.Inclusive = c.count, c.exclusive, c.inclusive.lo
+	o.high[0] = c.inclusive.hi
 }
 
-func (a *accessSum) fill(r *Record) {
-	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = a.opens, a.closes, a.reads, a.writes,
-		a.seeks, a.bytesRead, a.bytesWritten
+func (t *transferSum) fill(o *recordOutput) {
+	r := &o.rec
+	r.SentCount, r.ReceivedCount, r.Sent, r.Received = t.sentCount, t.receivedCount, t.sent.lo, t.received.lo
+	o.high = [2]uint64{t.sent.hi, t.received.hi}
+}
+
+// transferSum returns the sums of a record.
+func (r *Record) transferSum() transferSum {
+	return transferSum{r.SentCount, r.ReceivedCount, wideSum{lo: r.Sent}, wideSum{lo: r.Received}}
+}
+
+func (a *accessSum) fill(o *recordOutput) {
+	r := &o.rec
+	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks = a.opens, a.closes, a.reads, a.writes, a.seeks
+	r.BytesRead, r.BytesWritten = a.bytesRead.lo, a.bytesWritten.lo
+	o.high = [2]uint64{a.bytesRead.hi, a.bytesWritten.hi}
 }
 
 func (a *accessSum) add(y *accessSum) {
@@ -436,20 +472,21 @@ func (a *accessSum) add(y *accessSum) {
 	a.reads += y.reads
 	a.writes += y.writes
 	a.seeks += y.seeks
-	a.bytesRead += y.bytesRead
-	a.bytesWritten += y.bytesWritten
+	a.bytesRead.addWide(y.bytesRead)
+	a.bytesWritten.addWide(y.bytesWritten)
 }
 
 // recordOutput passes records with the same time to a function until the function returns an error.
 type recordOutput struct {
-	rec     Record // the next record, except for its type
+	rec     Record    // the next record, except for its type
+	high    [2]uint64 // see State.wideSummary
 	time    uint64
 	process uint64
-	to      func(*Record) error
+	to      func(*Record, [2]uint64) error
 	err     error
 }
 
-func (s *State) output(t uint64, first Type, to func(*Record) error) (*recordOutput, error) {
+func (s *State) output(t uint64, first Type, to func(*Record, [2]uint64) error) (*recordOutput, error) {
 	if t < s.now {
 		return nil, &OrderError{first, t, s.now}
 	}
@@ -459,9 +496,9 @@ func (s *State) output(t uint64, first Type, to func(*Record) error) (*recordOut
 func (o *recordOutput) put(typ Type) {
 	if o.err == nil {
 		o.rec.Type, o.rec.Time, o.rec.Process = typ, o.time, o.process
-		o.err = o.to(&o.rec)
+		o.err = o.to(&o.rec, o.high)
 	}
-	o.rec = Record{}
+	o.rec, o.high = Record{}, [2]uint64{}
 }
 
 // repeat writes a record of a snapshot for an earlier event, with the original time, source line and pairs

@@ -3,6 +3,7 @@ package otf
 import (
 	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -76,4 +77,15 @@ func (t *tokenTable[V]) all() []*tokenEntry[V] {
 		t.sorted = true
 	}
 	return t.list
+}
+
+// wideSum is a sum of 128 bits.
+type wideSum struct{ hi, lo uint64 }
+
+func (w *wideSum) add(v uint64) { w.addWide(wideSum{lo: v}) }
+
+func (w *wideSum) addWide(x wideSum) {
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, x.lo, 0)
+	w.hi, _ = bits.Add64(w.hi, x.hi, carry)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -18,7 +19,8 @@ import (
 //
 // If the trace has statistics at both times, Summary reads only these. Otherwise it replays events: from the
 // last time with statistics and a snapshot, or from the beginning if there is no such time. It uses only those
-// options of the reader that concern defects and files. It ignores records of the process in streams to which
+// options of the reader that concern defects and files. A sum that exceeds 64 bits is the greatest number, if events
+// show it: statistics hold only 64 bits of their sums. Summary ignores records of the process in streams to which
 // the master file does not assign the process. The events that it reads must be in the order of time;
 // otherwise the error is a [trace.Defect].
 func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Record, error) {
@@ -34,15 +36,15 @@ func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Recor
 	if err := q.readDefinitions(); err != nil {
 		return nil, err
 	}
-	begin, err := q.sums(from)
+	begin, first, err := q.sums(from)
 	if err != nil {
 		return nil, err
 	}
-	end, err := q.sums(to)
+	end, last, err := q.sums(to)
 	if err != nil {
 		return nil, err
 	}
-	return subtract(begin, end), nil
+	return subtract(begin, end, first == last), nil
 }
 
 // sumQuery is a query for the sums of an interval.
@@ -122,8 +124,14 @@ func (q *sumQuery) hasPoint(kind int, t uint64) bool {
 	return ok
 }
 
-// sums returns the sums up to time t. Later calls must not have an earlier time.
-func (q *sumQuery) sums(t uint64) ([]Record, error) {
+// summed is a record of a summary with the high halves of its sums (see [State.wideSummary]).
+type summed struct {
+	Record
+	high [2]uint64
+}
+
+// sums returns the sums up to time t, and the state that holds them. Later calls must not have an earlier time.
+func (q *sumQuery) sums(t uint64) ([]summed, *State, error) {
 	if s, err := q.statisticsAt(t); err != nil || s != nil {
 		return summaryRecords(s, t, err)
 	}
@@ -135,7 +143,7 @@ func (q *sumQuery) sums(t uint64) ([]Record, error) {
 	if i >= 0 && (q.state == nil || q.time < points[i]) {
 		s, err := q.stateAt(points[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if s != nil {
 			q.state, q.time = s, points[i]
@@ -149,15 +157,15 @@ func (q *sumQuery) sums(t uint64) ([]Record, error) {
 }
 
 // summaryRecords returns the records of a summary as a list.
-func summaryRecords(s *State, t uint64, err error) (list []Record, _ error) {
+func summaryRecords(s *State, t uint64, err error) (list []summed, _ *State, _ error) {
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	err = s.Summary(t, func(r *Record) error {
-		list = append(list, *r)
+	err = s.wideSummary(t, func(r *Record, high [2]uint64) error {
+		list = append(list, summed{*r, high})
 		return nil
 	})
-	return list, err
+	return list, s, err
 }
 
 // statisticsAt returns a state with the sums of the statistics at time t, or nil if there are none.
@@ -237,29 +245,39 @@ func (q *sumQuery) replay(t uint64) error {
 	return err
 }
 
-// subtract subtracts the sums at the beginning of the interval from the sums at its end.
-func subtract(begin, end []Record) []Record {
+// subtract subtracts the sums at the beginning of the interval from the sums at its end. wide is set if one state
+// holds both, so that the high halves are known. Otherwise the differences are those of numbers of 64 bits.
+func subtract(begin, end []summed, wide bool) []Record {
 	type key struct {
 		t                           Type
 		function, group, coll, file uint64
 	}
 	keyOf := func(r *Record) key { return key{r.Type, r.Function, r.Group, r.Collective, r.File} }
-	old := map[key]*Record{}
+	old := map[key]*summed{}
 	for i := range begin {
-		old[keyOf(&begin[i])] = &begin[i]
+		old[keyOf(&begin[i].Record)] = &begin[i]
 	}
 	var list []Record
 	for i := range end {
-		r := &end[i]
+		r, high := &end[i].Record, &end[i].high
+		o := old[keyOf(r)]
 		some := false
 		for _, f := range specs[r.Type].fields {
 			switch f.f {
 			case fieldFunction, fieldGroup, fieldCollective, fieldFile, fieldPeer, fieldCommunicator, fieldTag:
 				continue
 			}
-			v := r.number(f.f)
-			if o := old[keyOf(r)]; o != nil {
-				*v -= *o.number(f.f) // the difference is correct even if sums exceed 64 bits
+			v, borrow := r.number(f.f), uint64(0)
+			if o != nil {
+				*v, borrow = bits.Sub64(*v, *o.number(f.f), 0)
+			}
+			if h := highHalf(f.f); wide && h >= 0 {
+				if o != nil {
+					borrow += o.high[h]
+				}
+				if high[h] != borrow {
+					*v = math.MaxUint64
+				}
 			}
 			some = some || *v != 0
 		}
@@ -268,4 +286,15 @@ func subtract(begin, end []Record) []Record {
 		}
 	}
 	return list
+}
+
+// highHalf returns the index of the high half of a sum, or -1 if the sum never exceeds 64 bits.
+func highHalf(f field) int {
+	switch f {
+	case fieldInclusive, fieldSent, fieldBytesRead:
+		return 0
+	case fieldReceived, fieldBytesWritten:
+		return 1
+	}
+	return -1
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,6 +56,8 @@ func span(t *testing.T, m string) (first, last uint64, ok bool) {
 	}
 	return first, last, ok
 }
+
+var inclusive = regexp.MustCompile("I[0-9a-f]+")
 
 // sameSums checks that the sums are the same from events only, and from events with summaries, with snapshots,
 // or with both.
@@ -113,7 +116,11 @@ func sameSums(t *testing.T, m string, queries int) {
 		}
 		want := strings.Join(sumTexts(t, variants["events alone"], from, to), "")
 		for name, x := range variants {
-			if got := strings.Join(sumTexts(t, x, from, to), ""); got != want {
+			got, want := strings.Join(sumTexts(t, x, from, to), ""), want
+			if strings.Contains(want, "Iffffffffffffffff") { // statistics hold only 64 bits of a sum that exceeds them
+				got, want = inclusive.ReplaceAllString(got, ""), inclusive.ReplaceAllString(want, "")
+			}
+			if got != want {
 				t.Fatalf("from %d to %d, %s: found\n%swant\n%s", from, to, name, got, want)
 			}
 		}

@@ -460,6 +460,7 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
 			return f, nil
 		}
+		s.t.cache(room)
 		var at int64
 		if later {
 			if err := s.t.search(from); err != nil {
@@ -469,7 +470,6 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 		} else if bounded {
 			s.t.expectFew()
 		}
-		s.t.cache(room)
 		f, err = surveyFile(ctx, s, to)
 		f.from = at
 		return f, err

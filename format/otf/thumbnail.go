@@ -35,9 +35,9 @@ type ThumbnailProcess struct {
 const maxThumbnail = 1 << 26
 
 // Thumbnail returns the thumbnail of the events that the reader selects. It contains all processes
-// that the master file names and the reader selects, in the order of their numbers. Its width is at
-// most width, and at most the number of ticks between the first and the last event, as in otfaux. The
-// events are read twice and must be in the order of time.
+// that the trace defines and the reader selects, in the order of their numbers. Its width is at
+// most width, and at most the number of ticks between the first and the last event. Both are as in otfaux.
+// The events are read twice and must be in the order of time.
 func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	var span TimeRange
 	if err := readSpan(ctx, r, &span, true); err != nil {
@@ -45,12 +45,12 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 	}
 	t := &Thumbnail{Width: int(min(uint64(max(width, 0)), span.Last-span.First))}
 	rows := map[uint64]*thumbnailRow{}
-	for _, id := range r.master.Streams() {
-		for _, p := range r.master.Processes(id) {
-			if r.selects(uint64(p)) {
-				rows[uint64(p)] = &thumbnailRow{}
-			}
+	if err := r.eachDefinition(ctx, func(x *Record) {
+		if x.Type == DefProcess && r.selects(x.Token) {
+			rows[x.Token] = &thumbnailRow{}
 		}
+	}); err != nil {
+		return nil, err
 	}
 	if len(rows)*t.Width > maxThumbnail {
 		return nil, fmt.Errorf("%s: found %s with %s, expected at most %d samples",

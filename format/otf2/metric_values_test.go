@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -18,5 +19,13 @@ func TestMetricWithoutValues(t *testing.T) {
 	n, rules, _ := scanned(t, format.Source{FS: m, Name: "t.otf2", Path: "t.otf2"}, nil)
 	if n["metric"] != 0 || n["enter"] != 3 || rules != "otf2.value 1 " {
 		t.Errorf("found %v and the rules %q, expected a value", n, rules)
+	}
+	// check, too, counts each of the two events once.
+	m["t/0.evt"].Data = append(letterChunk(1, 4, letterTime(10), []byte{enter, 0},
+		letterRecord(metricEvent, letterNumbers(0), []byte{0}), letterRecord(metricEvent, letterNumbers(0), []byte{0}),
+		letterTime(40), []byte{leave, 0}), letterEnd...)
+	_, defects := letterRead(t, m)
+	if n := strings.Count(strings.Join(defects, "\n"), "otf2.value"); n != 2 {
+		t.Errorf("found the defects %q, expected 2 of otf2.value", defects)
 	}
 }

@@ -25,7 +25,10 @@ func (l *attributeList) Set(s string) error {
 	if !ok || name == "" {
 		return errors.New("expected NAME=VALUE")
 	}
-	list := wildcard.Split(values)
+	list, err := wildcard.SplitNames(values)
+	if err != nil {
+		return err
+	}
 	for _, p := range list {
 		if err := wildcard.Check(p); err != nil {
 			return err

@@ -195,6 +195,30 @@ func TestCompressedLocationReadsLittle(t *testing.T) {
 	}
 }
 
+// TestCompressedWindowsReadLittle checks how much print reads of compressed files for a window: the blocks of the
+// window, from one restart point to another, and at most a fifth more; the ends of the files; and about three positions
+// of a search, at each of which half a block passes until the next restart point. weft writes larger blocks than
+// otfcompress.
+func TestCompressedWindowsReadLittle(t *testing.T) {
+	for name, args := range map[string][]string{"weft": {"--option", "otf.level=4"}, "otfcompress": nil} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t.otf")
+		weft(t, exitGood, append([]string{"generate", "--workload", "ring", "--locations", "4", "--events", "1200000",
+			"--option", "otf.streams=4", in}, args...)...)
+		if args == nil {
+			weft(t, exitGood, "otf", "compress", in)
+		}
+		text := readText(t, filepath.Join(dir, "t.1.events.z"))
+		size, block := float64(len(text)), float64(len(text))/float64(strings.Count(text, "\x00\x00\xff\xff"))
+		for window, part := range map[string]float64{"50%..50.1%": 0.001, "20%..30%": 0.1, "75%..80%": 0.05} {
+			most := 4 * (1.2*(part*size+2*block) + 24<<10 + 3*(block/2+4<<10))
+			if n := bytesOf(t, 1, "print", "-q", "--window", window, in); float64(n) > most {
+				t.Errorf("%s, %s: found %d bytes read of 4 files of %.0f, expected %.0f at most", name, window, n, size, most)
+			}
+		}
+	}
+}
+
 // TestTimesReadOnce checks that info and cut read the ends of the files of an OTF2 archive once to find its times. Each
 // file has only one chunk here, which has to be read for the time of its last event. cut reads each chunk once more up
 // to the window, and info also counts the events of the window.

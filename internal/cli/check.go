@@ -127,7 +127,7 @@ exit code is the highest of all.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
-	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
+	c.Flags().Var((*nameList)(&only), "rule", "only rules with these ids; * and ? match anything")
 	return c
 }
 

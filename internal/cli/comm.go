@@ -133,7 +133,7 @@ weft messages lists the messages one by one, and counts them over time.`,
 		},
 	}
 	defineAnalysisFlags(c.Flags(), &r, &s)
-	c.Flags().StringSliceVar(&show, "show", nil,
+	c.Flags().Var((*nameList)(&show), "show",
 		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	registerCompletions(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -42,7 +42,7 @@ type orderFlags struct {
 // register adds the flags to a command.
 func (f *orderFlags) register(c *cobra.Command) {
 	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
-	c.Flags().StringSliceVar(&f.labels, "label", nil,
+	c.Flags().Var((*nameList)(&f.labels), "label",
 		"attributes whose values identify a claim; default: all attributes, or the name of a claim without attributes")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top", "how many differences to list; 0 lists all")

@@ -77,3 +77,42 @@ func TestConversionDefinesSummaries(t *testing.T) {
 		}
 	}
 }
+
+// TestSummaryBeyond64Bits checks that sums of an interval that exceed 64 bits are the greatest number, with a line that
+// says so, and that sums of parts of the trace are exact. Process 1 sends 2^64-2 and 5 bytes, and reads twice 2^63
+// bytes of a file. A recursion of depth 2 lasts 2^63 ticks.
+func TestSummaryBeyond64Bits(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf": "1:1\n", ".0.def": "DTR3b9aca00\nDP1NM\"p\"\nDF1G0NM\"f\"\nDCO2NM\"c\"Y3\nDFL8NM\"in\"G0\n",
+		".1.events": "10\n*1\nE1\n10\n*1\nE1\n20\n*1\nCOPB2H1C0RT1SfffffffffffffffeR0\n20\n*1\nCOPE1\n" +
+			"30\n*1\nCOPB2H1C0RT1S5R0\n30\n*1\nCOPE1\n" +
+			"40\n*1\nF8H1OP2B8000000000000000D1\n50\n*1\nF8H1OP2B8000000000000000D1\n8000000000000010\n*1\nL1\n" +
+			"8000000000000010\n*1\nL1\n",
+	})
+	const saturated = "exceed 64 bits"
+	for window, want := range map[string]struct {
+		sums []string
+		note bool
+	}{
+		"": {[]string{`"sentBytes": 18446744073709551615`, `"bytesRead": 18446744073709551615`,
+			`"inclusive": 18446744073709551615`, `"exclusive": 9223372036854775808`, `"saturated": true`}, true},
+		"@32..@48": {[]string{`"sentBytes": 18446744073709551614`, `"inclusive": 32`}, false},
+		"@48..@80": {[]string{`"sentBytes": 5`, `"bytesRead": 9223372036854775808`, `"inclusive": 64`}, false},
+		"@80..@96": {[]string{`"bytesRead": 9223372036854775808`, `"inclusive": 32`}, false},
+	} {
+		args := []string{"otf", "summary", "--process", "1", "--json", path}
+		if window != "" {
+			from, to, _ := strings.Cut(window, "..")
+			args = append(args, "--from", from+"ns", "--to", to+"ns")
+		}
+		out, errs := mustRun(t, args...)
+		for _, s := range want.sums {
+			if !strings.Contains(out, s) {
+				t.Errorf("%s: found no %s in\n%s", window, s, out)
+			}
+		}
+		if strings.Contains(errs, saturated) != want.note || strings.Contains(out, "saturated") != want.note {
+			t.Errorf("%s: found the messages %q, expected a note: %t", window, errs, want.note)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -240,7 +241,7 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 			}
 			q, err := otf.SumInterval(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole,
 				func(r otf.TimeRange) (uint64, uint64, error) {
-					begin, end := r.First, r.Last+1
+					begin, end := r.First, min(r.Last, math.MaxUint64-1)+1
 					for _, x := range []struct {
 						flag, text string
 						to         *uint64
@@ -271,6 +272,9 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 				err = a.writeJSON(a.out, q)
 			} else {
 				a.printSums(q)
+			}
+			if q.Saturated && !r.quiet {
+				fmt.Fprintf(a.err, "Sums exceed 64 bits: %d stands for all greater sums\n", uint64(math.MaxUint64))
 			}
 			a.reportDefects(in, r.quiet)
 			return err

@@ -29,7 +29,7 @@ var omitFlags = [5]struct{ flag, what string }{
 // register defines the flags.
 func (c *compatFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.num, "num", "", "with --compat of OTF: print only the records with these numbers, such as 10..20")
-	f.StringSliceVar(&c.records, "records", nil,
+	f.Var((*nameList)(&c.records), "records",
 		"with --compat of OTF: print only these types of records, by name or number")
 	for i, x := range omitFlags {
 		f.BoolVar(&c.omit[i], x.flag, false, "with --compat of OTF: leave out the "+x.what)

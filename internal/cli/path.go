@@ -229,7 +229,11 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	if s == "" {
 		return nil, nil
 	}
-	for _, x := range wildcard.Split(s) {
+	names, err := wildcard.SplitNames(s)
+	if err != nil {
+		return nil, usageError("--what-if: %w", err)
+	}
+	for _, x := range names {
 		i := strings.LastIndex(x, "=")
 		if i <= 0 {
 			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)

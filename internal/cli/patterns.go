@@ -28,7 +28,7 @@ type nameList []string
 
 // Set appends patterns.
 func (l *nameList) Set(s string) error {
-	list, err := splitNames(s)
+	list, err := wildcard.SplitNames(s)
 	if err != nil {
 		return err
 	}
@@ -37,34 +37,6 @@ func (l *nameList) Set(s string) error {
 	}
 	*l = append(*l, list...)
 	return nil
-}
-
-// splitNames splits a list at commas outside of brackets. A pattern may be in quotes, as in comma-separated values:
-// then commas and single brackets belong to it, and two quotes stand for one.
-func splitNames(s string) (list []string, err error) {
-	for strings.HasPrefix(s, `"`) || strings.Contains(s, `,"`) {
-		if s[0] != '"' {
-			before, _, _ := strings.Cut(s, `,"`)
-			list = append(list, wildcard.Split(before)...)
-			s = s[len(before)+1:]
-		}
-		name, rest, closed := strings.Cut(s[1:], `"`)
-		for closed && strings.HasPrefix(rest, `"`) {
-			var more string
-			more, rest, closed = strings.Cut(rest[1:], `"`)
-			name += `"` + more
-		}
-		switch list = append(list, name); {
-		case !closed:
-			return nil, fmt.Errorf("found no quote after %s", s)
-		case rest == "":
-			return list, nil
-		case rest[0] != ',':
-			return nil, fmt.Errorf("found %s after a quote, expected a comma", rest)
-		}
-		s = rest[1:]
-	}
-	return append(list, wildcard.Split(s)...), nil
 }
 
 // replacingNames is a nameList with a default, which the first use of the flag replaces.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,5 +61,41 @@ func TestFullNamePatterns(t *testing.T) {
 	}
 	if _, _, errs := runWeft(t, "profile", "--region", "*)", path); !strings.Contains(errs, "no such region") {
 		t.Errorf("a pattern of a region matches its place: %s", errs)
+	}
+}
+
+// TestNamesInQuotes: names with commas and quotes are found by all flags that take names (docs/commands/look.md,
+// "print"). In the second trace, only the name of the first claim differs.
+func TestNamesInQuotes(t *testing.T) {
+	text := "TU SECONDS\nR 0 9 false;name=cpu\nC 0 0 1 0 1;x\\,y=1\\,2,z \"q\"=3\nC 1 1 2 0 1;x\\,y=4,z \"q\"=5\n"
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "first.etf"), filepath.Join(dir, "second.etf")
+	writeText(t, first, text)
+	writeText(t, second, strings.Replace(text, "=3", "=4", 1))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`"distance": 0`, []string{"distance", "--json", "--label", `"x,y"`, first, second}},
+		{`"distance": 4`, []string{"distance", "--json", "--label", `z "q"`, first, second}},
+		{`"distance": 4`, []string{"distance", "--json", "--label", `"x,y","z ""q"""`, first, second}},
+		{"x,y=1,2", []string{"print", "--kind", `"claim",send`, first}},
+		{"Sent", []string{"comm", "--show", `"sizes"`, first}},
+		{"0 errors", []string{"check", "--rule", `"etf.*"`, first}},
+	} {
+		if code, out, errs := runWeft(t, c.args...); code != 0 || !strings.Contains(out, c.want) ||
+			strings.Contains(errs, "no claim") {
+			t.Errorf("%q: exit code %d, expected %s:\n%s%s", c.args, code, c.want, out, errs)
+		}
+	}
+	filtered := filepath.Join(dir, "filtered.etf")
+	mustRun(t, "filter", "--attribute", `x,y="1,2"`, first, filtered)
+	if out, _ := mustRun(t, "print", filtered); !strings.Contains(out, "x,y=1,2") || strings.Contains(out, "x,y=4") {
+		t.Errorf("found\n%s\nexpected the claim whose x,y is 1,2", out)
+	}
+	for _, args := range [][]string{{"print", "--kind", "claim,"}, {"comm", "--show", `"sizes`}, {"check", "--rule", ""}} {
+		if code, out, errs := runWeft(t, append(args, first)...); code != exitUsage {
+			t.Errorf("%q: exit code %d, expected %d:\n%s%s", args, code, exitUsage, out, errs)
+		}
 	}
 }

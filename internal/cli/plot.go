@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -227,8 +229,13 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	if !p.messages {
 		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 	}
+	opt := index.Options{Workers: a.workers}
 	if w.Kind != nil || w.NotKind != nil || w.Region != nil {
-		e, part = transform.Filter(e, w), true
+		whole := &lastEvents{Events: e, of: map[uint32]int64{}}
+		e, part = transform.Filter(whole, w), true
+		if p.rows == rowsByLocation {
+			opt.LastEvent = whole.last
+		}
 	}
 	if !p.links {
 		e = withoutLinks{e}
@@ -240,7 +247,6 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	case p.rowsByAttribute():
 		e, part = transform.ByAttribute(moved, p.rows), true
 	}
-	opt := index.Options{Workers: a.workers}
 	if p.color != colorByRegion {
 		opt.Color = p.color
 	}
@@ -258,6 +264,7 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	colors := x
 	p.wholeTimes = sel.Region != nil && p.color == colorByRegion
 	if part && (p.wholeTimes || !hasFewNames(x, p)) {
+		opt.LastEvent = nil
 		if colors, err = index.BuildTemporary(ctx, in.Events, opt); err != nil {
 			return err
 		}
@@ -332,6 +339,58 @@ func (e withoutLinks) Scan(ctx context.Context, sel trace.Selection, order forma
 func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	sel.Links = trace.NoLinks
 	return e.Events.ScanParallel(ctx, sel, begin)
+}
+
+// lastEvents delivers events, and records the time of the last event of each location.
+type lastEvents struct {
+	format.Events
+	mu sync.Mutex
+	of map[uint32]int64
+}
+
+// last returns the time of the last event of a location so far, or the smallest time.
+func (e *lastEvents) last(location uint32) int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t, ok := e.of[location]; ok {
+		return t
+	}
+	return math.MinInt64
+}
+
+func (e *lastEvents) record(b *trace.Batch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, k := range b.Kind {
+		if k.IsEvent() {
+			e.of[b.Location(i)] = b.Time[i]
+		}
+	}
+}
+
+type recordedSink struct {
+	format.Sink
+	e *lastEvents
+}
+
+func (s recordedSink) Batch(b *trace.Batch) error {
+	s.e.record(b)
+	return s.Sink.Batch(b)
+}
+
+func (s recordedSink) End(location uint32) error { return format.End(s.Sink, location) }
+
+// Scan delivers the events and records their times.
+func (e *lastEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return e.Events.Scan(ctx, sel, order, recordedSink{sink, e})
+}
+
+// ScanParallel delivers the events and records their times.
+func (e *lastEvents) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return e.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		f := begin()
+		return func(i int) format.Sink { return recordedSink{f(i), e} }
+	})
 }
 
 // visitsAndClaims delivers events, and records whether visits and claims are among them.

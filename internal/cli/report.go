@@ -138,7 +138,14 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 			if err != nil {
 				return err
 			}
-			i, err := index.BuildTemporary(ctx, e, index.Options{Workers: a.workers})
+			last := map[uint32]int64{}
+			for _, t := range all.Tracks() {
+				if t.Kind == index.LocationTrack {
+					last[t.Location] = t.Last
+				}
+			}
+			i, err := index.BuildTemporary(ctx, e, index.Options{Workers: a.workers,
+				LastEvent: func(location uint32) int64 { return last[location] }})
 			if err != nil {
 				return err
 			}

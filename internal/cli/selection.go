@@ -32,7 +32,7 @@ type selectionFlags struct {
 // register defines all flags of a selection.
 func (s *selectionFlags) register(f *pflag.FlagSet) {
 	s.registerForStates(f)
-	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events, "+kindsHelp)
+	f.Var((*nameList)(&s.kinds), "kind", "kinds of events, "+kindsHelp)
 }
 
 // registerForStates defines the flags for commands that follow states. These commands need all kinds of

@@ -2,6 +2,7 @@
 package wildcard
 
 import (
+	"fmt"
 	"path"
 	"strings"
 )
@@ -53,4 +54,32 @@ func Split(s string) (list []string) {
 		return strings.Split(s, ",")
 	}
 	return append(list, s[from:])
+}
+
+// SplitNames splits a list like [Split]. A pattern may be in quotes, as in comma-separated values: then commas and
+// single brackets belong to it, and two quotes stand for one.
+func SplitNames(s string) (list []string, err error) {
+	for strings.HasPrefix(s, `"`) || strings.Contains(s, `,"`) {
+		if s[0] != '"' {
+			before, _, _ := strings.Cut(s, `,"`)
+			list = append(list, Split(before)...)
+			s = s[len(before)+1:]
+		}
+		name, rest, closed := strings.Cut(s[1:], `"`)
+		for closed && strings.HasPrefix(rest, `"`) {
+			var more string
+			more, rest, closed = strings.Cut(rest[1:], `"`)
+			name += `"` + more
+		}
+		switch list = append(list, name); {
+		case !closed:
+			return nil, fmt.Errorf("found no quote after %s", s)
+		case rest == "":
+			return list, nil
+		case rest[0] != ',':
+			return nil, fmt.Errorf("found %s after a quote, expected a comma", rest)
+		}
+		s = rest[1:]
+	}
+	return append(list, Split(s)...), nil
 }

@@ -29,6 +29,10 @@ type Options struct {
 	// groups count as different regions. The group is the value of the attribute Color or, if Color is not
 	// set, the region.
 	Label string
+	// LastEvent returns a time up to which the visits and claims of a location count that are never left, if it is
+	// later than the last event. Visits of a trace without some of its events last as long as in the whole trace.
+	// LastEvent may be nil.
+	LastEvent func(location uint32) int64
 }
 
 // Build reads a trace once and writes its index to a file. The file appears only when it is complete; until
@@ -57,7 +61,7 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 	}
 	os.Remove(files[0].Name()) // removes the name of the open file, on systems that allow it
 	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, label: opt.Label,
-		cores: max(1, opt.Workers)}
+		lastEvent: opt.LastEvent, cores: max(1, opt.Workers)}
 	// The file is not synced. If blocks are lost in a crash of the machine, their checksums show this.
 	if err := b.build(ctx, d); err != nil {
 		return err
@@ -108,8 +112,9 @@ type builder struct {
 	meetings   *linkSpool // the sides of meetings, in which threads fork, join, create or wait for other threads
 	color      string
 	label      string
-	colored    bool                // the attribute that names the spans occurs in the trace
-	values     map[spanName]uint32 // numbers of the names
+	lastEvent  func(location uint32) int64 // see Options
+	colored    bool                        // the attribute that names the spans occurs in the trace
+	values     map[spanName]uint32         // numbers of the names
 }
 
 // scan delivers all events to the workers. The values of an attribute are numbered in the order of their first
@@ -284,7 +289,7 @@ func (b *builder) endTracks(ctx context.Context, dir *directory) error {
 		if x.location == nil {
 			return x.tracks, nil
 		}
-		list, err = x.location.end(enders[w], b.defs)
+		list, err = b.end(x.location, enders[w])
 		x.location = nil // allows the garbage collector to free the memory
 		return list, err
 	}, func(list []*trackEntry) error {
@@ -344,6 +349,14 @@ func newWorker(b *builder) *worker {
 	return w
 }
 
+// end completes the tracks of a location.
+func (b *builder) end(l *location, p *packer) ([]*trackEntry, error) {
+	if b.lastEvent != nil && len(l.stack)+len(l.claims) > 0 {
+		l.last = max(l.last, b.lastEvent(l.index))
+	}
+	return l.end(p, b.defs)
+}
+
 // End completes the tracks of location n and reuses its memory for the next location. It is called
 // right after the last event, while the location's spans are still in the processor's cache.
 func (w *worker) End(n uint32) error {
@@ -352,7 +365,7 @@ func (w *worker) End(n uint32) error {
 	}
 	l := w.locations[n]
 	w.locations[n] = nil
-	list, err := l.end(w.packer, w.b.defs)
+	list, err := w.b.end(l, w.packer)
 	err = cmp.Or(err, w.links.putAll(l, l.receives.Flush()))
 	w.ended = append(w.ended, endedLocation{index: n, tracks: list})
 	if l.visits != nil {
