@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -141,7 +142,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return d.scanOrdered(ctx, files, sel, sink)
 	}
 	r := format.Regroup(sink, 1<<16)
-	if d.marks.any {
+	if d.marks.any || d.hasSpreadLanes() {
 		// A marker may belong to any location at any time, so all marker records are read first.
 		if err := d.scanOrdered(ctx, files, sel, r); err != nil {
 			return err
@@ -172,6 +173,14 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return err
 	}
 	return d.deliverLinks(ctx, sink)
+}
+
+// hasSpreadLanes reports whether a location may have events in several streams: those of the lanes of its resources.
+// weft writes all of them to one stream, but otfmerge and otf.streams distribute processes to streams.
+func (d *decoder) hasSpreadLanes() bool {
+	return d.carried && d.r.master.Len() > 1 && slices.ContainsFunc(d.r.master.Streams(), func(id uint32) bool {
+		return slices.ContainsFunc(d.r.master.Processes(id), func(p uint32) bool { return p >= laneProcess })
+	})
 }
 
 // missesLinks reports whether a scan of the selected part of the trace may leave out selected links: they follow the

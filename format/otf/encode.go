@@ -650,8 +650,8 @@ func (e *encoder) Close() error {
 	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
-	if e.w.master.Len() == 0 && e.defs.Locations.Len() == 0 && (e.original == nil || e.original.hadStreams()) {
-		// this process is not restored, as those of lanes
+	if e.w.master.Len() == 0 && (e.original == nil || e.original.hadStreams()) {
+		// No location is left, except for process 0 of markers. This process is not restored, as those of lanes.
 		e.w.Stream(e.w.assign(laneProcess))
 		if err := e.w.Write(&Record{Type: DefProcess, Token: laneProcess, Name: "nothing"}); err != nil {
 			return err

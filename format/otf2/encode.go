@@ -589,7 +589,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		case o.source == reference && op != trace.Undefined:
 			op = e.id(o.table, uint32(op))
 		case o.source == reference && k.ops[0].source == peer && e.original == nil:
-			op = allComm // ranks need a communicator
+			op = e.standIn(c)
 		}
 		undefined := o.source != plain && o.source != tag // the field can hold an undefined value
 		if undefined {

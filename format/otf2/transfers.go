@@ -1,6 +1,9 @@
 package otf2
 
-import "github.com/weft-trace/weft/trace"
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
 
 // transfer converts a transfer to or from remote memory, or the end of such a transfer, that belongs to a
 // communicator instead of a window, as in OTF. It returns OTF2's kind and operands. It notes that the
@@ -54,4 +57,16 @@ func (e *encoder) windowComm(window uint64) uint64 {
 		return allComm
 	}
 	return uint64(comm) + firstID[Comms]
+}
+
+// standIn returns the id of the communicator for a message without one, and counts that other tools see this
+// communicator.
+func (e *encoder) standIn(c *trace.Cursor) uint64 {
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "communicator", how,
+		"ranks need a communicator; the event gets one of all locations", 1)
+	return allComm
 }

@@ -676,6 +676,7 @@ func (e *encoder) Close() error {
 	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
 	e.countRenumbered()
+	e.countUnwritten()
 	if !e.plain {
 		b, err := json.Marshal(e.ticks)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "nanoseconds; other ticks are written unchanged and counted as degraded"},
-	format.LocationDefinitions: {How: format.Exact, As: "Location"},
+	format.LocationDefinitions: {How: format.Exact, As: "Location; weft only: locations without events"},
 	format.LocationIDs: {How: format.WeftOnly, As: "metadata; Location numbers them from 0 on",
 		Kept: format.LocationsWithID(strconv.Itoa)},
 	format.LocationKinds: {How: format.WeftOnly, As: "metadata; all are threads",
@@ -35,3 +35,19 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Links: {How: format.WeftOnly, As: "metadata"},
 }, format.Mapped{How: format.WeftOnly, As: "metadata"},
 	format.Mapped{How: format.WeftOnly, As: "GENERIC with its name, the rest in metadata"})
+
+// countUnwritten counts the locations without events. They have no thread, because Pallas' tools abort at a thread
+// without events.
+func (e *encoder) countUnwritten() {
+	n := e.defs.Locations.Len()
+	for _, t := range e.threads {
+		if t != nil {
+			n--
+		}
+	}
+	how, reason := format.WeftOnly, "a location without events has no thread; metadata"
+	if e.plain {
+		how, reason = format.Lost, "a location without events has no thread"
+	}
+	e.loss.Add(format.LocationDefinitions.String(), "without events", how, reason, int64(n))
+}

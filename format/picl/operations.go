@@ -181,10 +181,19 @@ func (e *encoder) beginOperation(c *trace.Cursor) (x writtenOperation) {
 	if len(ranks) > 0 {
 		x.subset = int64(ops[1])
 	}
-	if !exact || len(ranks) == 0 || sent != received && sent != 0 && received != 0 {
+	if !exact || len(ranks) == 0 || !x.states(name, c.Location(), sent, received) {
 		e.Rows.NoteField(c, "operands")
 	}
 	return x
+}
+
+// states reports whether readers find the numbers of bytes of an operation at a location in its record.
+func (x *writtenOperation) states(name string, location uint32, sent, received uint64) bool {
+	if x.length < 0 && name != "barrier" {
+		return true // both numbers are unknown
+	}
+	s, r := operationBytes(name, x.root == processorOf(location), uint64(max(0, x.length)))
+	return s == sent && r == received
 }
 
 // communicatorRanks returns the locations of the ranks of a communicator, or nil if they are not all known.

@@ -150,4 +150,6 @@ func TestTracesWithoutLocations(t *testing.T) {
 		otf("convert", "-q", "--plain", "--allow-loss", other)
 	}
 	otf("filter", "-q", "--not-location", "*", "--prune", "../../format/otf/testdata/ok/mpi4/mpi4.otf")
+	// Process 0 stands for the whole trace, to which a marker belongs.
+	otf("filter", "-q", "--location", "0", "--prune", "../../format/otf/testdata/ok/all_short/all_short.otf")
 }

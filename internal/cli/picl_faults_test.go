@@ -130,7 +130,7 @@ func TestMessageNumbersThatDoNotFit(t *testing.T) {
 			}
 			var got []string
 			for _, r := range rows {
-				if r.How == how && (r.Kind == "send" || r.Kind == "recv") {
+				if r.How == how && (r.Kind == "send" || r.Kind == "recv") && r.Field != "communicator" {
 					got = append(got, fmt.Sprint(r.Kind, " ", r.Field, " ", r.Count))
 				}
 			}

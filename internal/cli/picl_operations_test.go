@@ -171,3 +171,31 @@ func TestMergeOfOperationsInPICL(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestLossOfBytesOfOperations checks that the loss table counts operations whose numbers of bytes a record of PICL
+// does not state: it has one length, and in a gather only the root receives (docs/formats/picl.md).
+func TestLossOfBytesOfOperations_7(t *testing.T) {
+	for received, want := range map[string]int{"0": 0, "10": 1} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"x.otf": "1:1,2\n",
+			"x.0.def": "DP1NM\"a\"\nDP2NM\"b\"\nDPG1M1,2,NM\"MPI_COMM_WORLD\"\nDCO1NM\"gather\"Y3\n",
+			"x.1.events": "1\n*1\nCOPB1H1C1RT1S10R10\n1\n*2\nCOPB1H1C1RT1S10R" + received +
+				"\n2\n*1\nCOPE1\n2\n*2\nCOPE1\n2\n*2\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for how, flags := range map[string][]string{"weft only": nil, "lost": {"--plain"}} {
+			n := 0
+			for _, r := range convertedLoss(t, "operands", append(flags, filepath.Join(dir, "x.otf"),
+				filepath.Join(t.TempDir(), "x.trf"))...) {
+				if r.Kind == "collective-begin" && r.How == how {
+					n += r.Count
+				}
+			}
+			if n != want {
+				t.Errorf("with %s bytes: found %d operations, expected %d, %s", received, n, want, how)
+			}
+		}
+	}
+}
