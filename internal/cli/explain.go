@@ -153,7 +153,11 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 			f(x.Gain),
 			x.Confidence)
 		if x.WhatIf != "" && len(x.WhatIf) <= mostWhatIf {
-			printf(w, "%sgain by weft path --what-if '%s'\n", item, text(x.WhatIf))
+			command := "weft path --what-if '" + plain(x.WhatIf) + "'"
+			if markdown {
+				command = "`" + command + "`"
+			}
+			printf(w, "%sgain by %s\n", item, command)
 		}
 		if len(x.Path) > 0 {
 			printf(w, "%sat %s", item, text(strings.Join(x.Path, " > ")))
