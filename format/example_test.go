@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/format/picl"
 	"github.com/weft-trace/weft/trace"
@@ -20,7 +19,7 @@ import (
 // these messages begin with -3 -21 and have 0 after the time.
 func ExampleBatches() {
 	ctx := context.Background()
-	f, err := all.Open(ctx, "../examples/ring.trf", nil)
+	f, err := picl.Format{}.Open(ctx, format.FileSource("../examples/ring.trf"), &format.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func ExampleSave() {
 // reports. The last claim of the original is in line C 196, and ends at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
-	f, err := all.Open(ctx, "../examples/odse.etf", nil)
+	f, err := etf.Format{}.Open(ctx, format.FileSource("../examples/odse.etf"), &format.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +107,7 @@ func ExampleConvert() {
 	if err := out.Commit(); err != nil {
 		log.Fatal(err)
 	}
-	t, err := all.Open(ctx, name, nil)
+	t, err := picl.Format{}.Open(ctx, format.FileSource(name), &format.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -121,10 +120,11 @@ func ExampleConvert() {
 	// Output: 0 dropped; picl of 121.205 ms
 }
 
-// ExampleDetect finds formats by the content of files.
+// ExampleDetect finds formats by the content of files. all.Formats returns the formats that weft has.
 func ExampleDetect() {
-	for _, name := range []string{"../examples/odse.etf", "otf2/testdata/ok/ring/eztrace_log.otf2", "doc.go"} {
-		f, err := format.Detect(all.Formats(), format.FileSource(name))
+	formats := []format.Format{etf.Format{}, picl.Format{}}
+	for _, name := range []string{"../examples/odse.etf", "../examples/ring.trf", "doc.go"} {
+		f, err := format.Detect(formats, format.FileSource(name))
 		if err != nil {
 			fmt.Println(name, "is none:", errors.Is(err, format.ErrUnknown))
 			continue
@@ -133,6 +133,6 @@ func ExampleDetect() {
 	}
 	// Output:
 	// ../examples/odse.etf is Eclipse TRACE4CPS
-	// otf2/testdata/ok/ring/eztrace_log.otf2 is Open Trace Format 2 (OTF2)
+	// ../examples/ring.trf is PICL
 	// doc.go is none: true
 }

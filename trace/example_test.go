@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/format/picl"
 	"github.com/weft-trace/weft/trace"
 )
 
-// This example records events of a simulation, and writes them in two formats. The extension of a
-// file name selects the format.
+// This example records events of a simulation, and writes them in two formats.
 func Example() {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000)) // ticks of 1 µs
 	cpu, solve := r.Location("cpu 0"), r.Region("solve")
@@ -23,14 +23,13 @@ func Example() {
 	}
 	dir, _ := os.MkdirTemp("", "")
 	defer os.RemoveAll(dir)
-	for _, name := range []string{"run.trf", "run.etf"} {
-		f, _ := format.ByExtension(all.Formats(), name)
+	for name, f := range map[string]format.Format{"run.trf": picl.Format{}, "run.etf": etf.Format{}} {
 		if err := format.Save(context.Background(), filepath.Join(dir, name), f, r); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(name, "written as", f.About().Title)
 	}
-	// Output:
+	// Unordered output:
 	// run.trf written as PICL
 	// run.etf written as Eclipse TRACE4CPS
 }

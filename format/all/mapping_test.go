@@ -1,4 +1,4 @@
-package format_test
+package all
 
 import (
 	"flag"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/trace"
@@ -95,7 +94,7 @@ func TestDefinitionLosses(t *testing.T) {
 
 // columns returns the formats that have a column in the table.
 func columns() (out []format.About) {
-	for _, f := range all.Formats() {
+	for _, f := range Formats() {
 		if f.About().Writes != "" {
 			out = append(out, f.About())
 		}
@@ -135,7 +134,7 @@ The table that a conversion prints counts everything except the exact parts.
 		}
 		b.WriteString("\n")
 	}
-	const path = "../docs/mapping.md"
+	const path = "../../docs/mapping.md"
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -146,6 +145,6 @@ The table that a conversion prints counts everything except the exact parts.
 		t.Fatal(err)
 	}
 	if string(have) != b.String() {
-		t.Errorf("%s differs from the table; run go test ./format -update", path)
+		t.Errorf("%s differs from the table; run go test ./format/all -update", path)
 	}
 }
