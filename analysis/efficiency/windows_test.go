@@ -95,8 +95,8 @@ func TestWindowsOfTeams(t *testing.T) {
 }
 
 // TestWindowsOfSleepers does the same for a thread that is in a region around its work in teams, as EZTrace records it.
-// The thread is in that region from 5 to 58. It works in the team from 10 to 20 and from 30 to 45, and sleeps from 20 to
-// 30 and from 45 on. So it is useful for 5 + 10 + 15. A piece in which it only sleeps has one thread.
+// The thread is in that region from 5 to 58. It works in the team from 10 to 20 and from 30 to 45, and sleeps from 20
+// to 30 and from 45 on. So it is useful for 5 + 10 + 15. A piece in which it only sleeps has one thread.
 func TestWindowsOfSleepers(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	process := r.Process("0", r.Machine("m"))
