@@ -47,7 +47,7 @@ func TestRootsOfPlainTraces(t *testing.T) {
 	}
 	defer f.Close()
 	var roots []uint64
-	err = f.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	note := func(b *trace.Batch) error {
 		for x := b.Cursor(); x.Next(); {
 			if x.Kind() != trace.CollectiveEnd {
 				continue
@@ -60,7 +60,8 @@ func TestRootsOfPlainTraces(t *testing.T) {
 			roots = append(roots, uint64(ranks[x.Op(2)]))
 		}
 		return nil
-	}})
+	}
+	err = f.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: note})
 	if want := []uint64{2, 0, trace.Undefined}; err != nil || !slices.Equal(roots, want) {
 		t.Errorf("found the roots %v, %v, expected the locations %v", roots, err, want)
 	}
