@@ -89,7 +89,8 @@ type cut struct {
 	// all regions.
 	running  bool
 	sleepers []bool
-	entered  uint32 // index of EnteredAttribute, or trace.NoRef
+	// entered and asleep are the indexes of EnteredAttribute and AsleepAttribute, or trace.NoRef.
+	entered, asleep uint32
 	// toLastTick selects the end time of calls and operations that are open at the end of the window: the last
 	// tick of the window if it is set, and otherwise the tick after it.
 	toLastTick bool
@@ -142,8 +143,9 @@ func (c *cut) Prepare(ctx context.Context) error {
 		"time in seconds of the actual end, which is after the cut piece, or \"later\" if it is unknown")
 	c.posted = attribute(d, PostedAttribute,
 		"time in seconds at which the completed send was posted; it was before the begin of the cut piece")
-	if c.entered = trace.NoRef; c.running {
+	if c.entered, c.asleep = trace.NoRef, trace.NoRef; c.running {
 		c.entered = attribute(d, EnteredAttribute, "the thread has entered the parallel region before the cut piece")
+		c.asleep = attribute(d, AsleepAttribute, "the thread sleeps at the begin of the cut piece")
 	}
 	c.streams = hasStreams(d)
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
@@ -176,7 +178,8 @@ func (c *cut) findOpen(ctx context.Context) error {
 		workers = nil
 		return func(int) format.Sink {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
-				later: map[uint32]bool{}, operations: operations{ranks: ranks}, defs: c.Defs(), entered: c.entered}
+				later: map[uint32]bool{}, operations: operations{ranks: ranks}, defs: c.Defs(),
+				entered: c.entered, asleep: c.asleep}
 			if c.streams {
 				p.devices = &deviceRoles{defs: c.Defs()}
 			}
@@ -288,7 +291,8 @@ type prefix struct {
 	operations operations
 	defs       *trace.Definitions
 	devices    *deviceRoles // nil if there are no streams of devices
-	entered    uint32       // index of EnteredAttribute, or trace.NoRef
+	// entered and asleep are the indexes of EnteredAttribute and AsleepAttribute, or trace.NoRef.
+	entered, asleep uint32
 }
 
 // processBatch processes rows before the piece.
@@ -309,7 +313,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			l.byLine = p.byLine
 		}
 		k := x.Kind()
-		l.note(p.defs, &x, p.entered)
+		l.note(p.defs, &x, p.entered, p.asleep)
 		if p.devices != nil && (k == trace.Enter || k == trace.Leave) {
 			p.devices.update(l, &x)
 		}
@@ -448,6 +452,9 @@ func (s *cutScan) reopen(loc uint32) error {
 		s.reopens.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(began)))
 		if s.running && o.kind == trace.ThreadTeamBegin && l.entered {
 			s.reopens.AddAttr(s.entered, trace.StringValue(""))
+		}
+		if s.running && o.kind == trace.Enter && l.asleep && s.sleepers[loc] {
+			s.reopens.AddAttr(s.asleep, trace.StringValue(""))
 		}
 	}
 	if x.active = l.runs; l.runs && !slices.ContainsFunc(s.reopens.Kind, trace.Kind.IsEvent) {

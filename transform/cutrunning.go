@@ -26,14 +26,22 @@ type activity struct {
 	// ahead is set while the location works in a team and has not entered the parallel region. entered is set if it has
 	// entered the region, and still works in the team.
 	ahead, entered bool
+	// asleep is set if the location has left a team in which another one let it work, and has begun nothing since then.
+	// teams is the number of open visits of teams, and forked is set if the first of them is the location's own.
+	asleep, forked bool
+	teams          int
 }
 
 // EnteredAttribute is added by [CutRunning] to the begins of the work in teams that are repeated at the begin of a
 // piece, if the location has entered the parallel region before. Its value is "".
 const EnteredAttribute = "cut.entered"
 
-// note processes a row before the piece. entered is the index of EnteredAttribute.
-func (a *activity) note(d *trace.Definitions, x *trace.Cursor, entered uint32) {
+// AsleepAttribute is added by [CutRunning] to the begins of visits that are repeated at the begin of a piece, if the
+// location is a thread that sleeps then: it has left a team before, and has begun nothing since then. Its value is "".
+const AsleepAttribute = "cut.asleep"
+
+// note processes a row before the piece. entered and asleep are the indexes of EnteredAttribute and AsleepAttribute.
+func (a *activity) note(d *trace.Definitions, x *trace.Cursor, entered, asleep uint32) {
 	k := x.Kind()
 	a.active = a.active || k.IsEvent()
 	switch k {
@@ -41,9 +49,19 @@ func (a *activity) note(d *trace.Definitions, x *trace.Cursor, entered uint32) {
 		keys, _ := x.Attrs()
 		a.teamed, a.entered = true, slices.Contains(keys, entered)
 		a.ahead = !a.entered
+		a.teams, a.asleep = a.teams+1, false
 	case trace.ThreadTeamEnd:
 		a.ahead, a.entered = false, false
+		a.teams = max(0, a.teams-1)
+		a.asleep = a.teams == 0 && !a.forked && x.Op(0) != trace.Undefined
+	case trace.ThreadFork:
+		a.forked = a.forked || a.teams == 0
+	case trace.ThreadJoin:
+		a.forked = a.forked && a.teams > 0
 	case trace.Enter:
+		keys, _ := x.Attrs()
+		a.asleep = slices.Contains(keys, asleep)
+		a.teamed = a.teamed || a.asleep
 		if a.ahead && d.RoleOf(x.Ref()) == trace.ForkRole {
 			a.ahead, a.entered = false, true
 		}

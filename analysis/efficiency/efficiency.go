@@ -297,6 +297,9 @@ func sumThreads(h *history.History) *sums {
 			c.devices.add(h, uint32(i))
 			continue
 		}
+		if h.Log.Sleeps(uint32(i)) {
+			continue
+		}
 		p := &process{}
 		if loc := uint32(i); d.Locations.Has(loc) && d.Groups.Has(d.Locations.At(loc).Group) &&
 			d.Groups.At(d.Locations.At(loc).Group).Kind == "process" {

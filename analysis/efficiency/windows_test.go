@@ -94,6 +94,58 @@ func TestWindowsOfTeams(t *testing.T) {
 	}
 }
 
+// TestWindowsOfSleepers does the same for a thread that is in a region around its work in teams, as EZTrace records it.
+// The thread is in that region from 5 to 58. It works in the team from 10 to 20 and from 30 to 45, and sleeps from 20
+// to 30 and from 45 on. So it is useful for 5 + 10 + 15. A piece in which it only sleeps has one thread.
+func TestWindowsOfSleepers(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	process := r.Process("0", r.Machine("m"))
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	parallel := r.Defs().Regions.Add(trace.Region{Name: "!$omp parallel", Group: "OMP", Role: "parallel"})
+	team := r.Defs().Communicator.Add(trace.Communicator{ID: "0", Set: trace.NoRef, Parent: trace.NoRef})
+	r.Enter(first, 0, r.Region("main"))
+	r.Enter(second, 5, r.Region("Working"))
+	for _, x := range []struct{ begin, enter, end int64 }{{10, 14, 20}, {30, 35, 45}} {
+		r.Event(second, x.begin, trace.ThreadTeamBegin, trace.NoRef, []uint64{uint64(team)})
+		r.Enter(second, x.enter, parallel)
+		r.Leave(second, x.end, parallel)
+		r.Event(second, x.end, trace.ThreadTeamEnd, trace.NoRef, []uint64{uint64(team)})
+	}
+	r.Leave(second, 58, r.Region("Working"))
+	r.Leave(first, 60, r.Region("main"))
+	find := func(events format.Events, from, to int64) (format.Events, *efficiency.Result) {
+		piece := transform.CutRunning(events, trace.Window{From: from, To: to}, nil)
+		f, _, err := efficiency.Find(t.Context(), piece, efficiency.Options{Part: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return piece, f
+	}
+	useful := func(from, to int64) int64 {
+		_, f := find(format.Recorded(r), from, to)
+		return f.Useful.Int64()
+	}
+	if found := useful(0, 61); found != 60+5+10+15 {
+		t.Fatalf("found %d useful ticks, expected 90", found)
+	}
+	for a := int64(0); a <= 61; a++ {
+		for b := a; b <= 61; b++ {
+			if found := useful(0, a) + useful(a, b) + useful(b, 61); found != 90 {
+				t.Fatalf("found %d useful ticks in windows from 0 to %d, %d and 61, expected 90", found, a, b)
+			}
+		}
+	}
+	piece, f := find(format.Recorded(r), 48, 57)
+	if f.Threads != 1 || f.Useful.Int64() != 9 {
+		t.Errorf("found %d threads and %d useful ticks while one of them sleeps, expected 1 and 9", f.Threads,
+			f.Useful.Int64())
+	}
+	if _, f = find(piece, 50, 55); f.Threads != 1 || f.Useful.Int64() != 5 { // a piece of a piece
+		t.Errorf("found %d threads and %d useful ticks in a piece of a piece, expected 1 and 5", f.Threads,
+			f.Useful.Int64())
+	}
+}
+
 // TestWindowsOfOperations checks that the useful times of two windows add up to that of the whole trace, for any time
 // between them, also in collective operations outside of calls.
 func TestWindowsOfOperations(t *testing.T) {

@@ -59,10 +59,10 @@ type encoder struct {
 	windows                 map[uint32]uint32     // communicator of each window for remote memory access
 	fileOperations          *fileoperation.FromIO // operations on files of a trace with I/O handles
 	handles                 map[uint32]bool       // I/O handles that need a file of their own
-	processesByID           map[string]int        // process locations by id, to which threads refer
-	defaultStreams          bool                  // the user has not chosen the number of streams
-	keepLevel, keepSpelling bool                  // the user has not chosen the compression and the spelling
-	held                    *lookahead.Rows       // rows wait for the end of collective operations
+	parents                 *parents
+	defaultStreams          bool            // the user has not chosen the number of streams
+	keepLevel, keepSpelling bool            // the user has not chosen the compression and the spelling
+	held                    *lookahead.Rows // rows wait for the end of collective operations
 	members                 *trace.Memberships
 	ranks                   map[uint32][]uint32 // locations of the ranks, by communicator
 	original                *rewriting          // nil unless an OTF trace is written again with its own tokens

@@ -135,7 +135,7 @@ func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 		if l.Kind == trace.EventsLocation && i < len(e.places) && e.places[i].known && !e.places[i].used {
 			continue // all of its events are markers that name other processes, or the whole trace
 		}
-		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(l)})
+		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(i)})
 	}
 	for i, name := range e.laneNames {
 		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
@@ -308,37 +308,53 @@ const nodeKind = "node"
 // hasSourcePlace reports whether OTF can express the source place of a region.
 func hasSourcePlace(r *trace.Region) bool { return r.File != "" && r.Line >= 0 }
 
-// parent returns the process of a thread, or 0 if there is none.
-func (e *encoder) parent(l *trace.Location) uint64 {
-	if e.processesByID == nil {
-		e.processesByID = processesByID(e.defs)
+// parent returns the parent of a location, or 0 if there is none.
+func (e *encoder) parent(location int) uint64 {
+	if e.parents == nil {
+		e.parents = parentsOf(e.defs)
 	}
-	i, ok := parentOf(e.defs, e.processesByID, l)
+	i, ok := e.parents.of(location)
 	if !ok {
 		return 0
 	}
 	return uint64(e.tokens.locations.at(i))
 }
 
-// processesByID returns the first process with each id.
-func processesByID(d *trace.Definitions) map[string]int {
-	m := map[string]int{}
-	for i := d.Locations.Len() - 1; i >= 0; i-- {
-		if x := d.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
-			m[x.ID] = i
-		}
-	}
-	return m
+// parents finds the parents of threads. In OTF, a process has no threads of its own: it is the first thread.
+type parents struct {
+	defs *trace.Definitions
+	byID map[string]int // the first process with each id
+	// first holds the first thread of each location group that is a process.
+	first map[uint32]int
 }
 
-// parentOf returns the process of a thread: the process whose id equals the id of the thread's group. ok is
-// false if there is none.
-func parentOf(d *trace.Definitions, processes map[string]int, l *trace.Location) (i int, ok bool) {
-	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || d.Groups.At(l.Group).Kind != "process" {
+// parentsOf returns the parents of the threads of a trace.
+func parentsOf(d *trace.Definitions) *parents {
+	p := &parents{d, map[string]int{}, map[uint32]int{}}
+	for i := d.Locations.Len() - 1; i >= 0; i-- {
+		switch x := d.Locations.At(uint32(i)); x.Kind {
+		case trace.ProcessLocation:
+			p.byID[x.ID] = i
+		case trace.ThreadLocation:
+			p.first[x.Group] = i
+		}
+	}
+	return p
+}
+
+// of returns the parent of a thread: the process whose id equals the id of the thread's group, or else the first thread
+// of the group. ok is false if the thread has no parent.
+func (p *parents) of(thread int) (i int, ok bool) {
+	l := p.defs.Locations.At(uint32(thread))
+	g := p.defs.ProcessOf(uint32(thread))
+	if l.Kind != trace.ThreadLocation || g == trace.NoRef {
 		return 0, false
 	}
-	i, ok = processes[d.Groups.At(l.Group).ID]
-	return i, ok
+	if i, ok = p.byID[p.defs.Groups.At(g).ID]; ok {
+		return i, true
+	}
+	i = p.first[g]
+	return i, i != thread
 }
 
 // groupTokens returns a function that returns the token of a group by type and name. The function defines

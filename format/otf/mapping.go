@@ -54,12 +54,11 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 }, format.Mapped{How: format.WeftOnly, As: "packed definitions"},
 	format.Mapped{How: format.WeftOnly, As: "NoOp with a key-value"})
 
-// kindsOfProcesses returns how many locations are processes, or threads that have a process as parent.
+// kindsOfProcesses returns how many locations are processes, or threads that have a parent.
 func kindsOfProcesses(d *trace.Definitions) (n int) {
-	byID := processesByID(d)
+	p := parentsOf(d)
 	for i := range d.Locations.Len() {
-		l := d.Locations.At(uint32(i))
-		if _, ok := parentOf(d, byID, l); ok || l.Kind == trace.ProcessLocation {
+		if _, ok := p.of(i); ok || d.Locations.At(uint32(i)).Kind == trace.ProcessLocation {
 			n++
 		}
 	}

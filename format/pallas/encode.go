@@ -84,7 +84,8 @@ type encoder struct {
 	// ofAll is set if a plain trace needs a communicator of all threads, in addition to the communicators that
 	// it defines.
 	ofAll bool
-	from  *rewrittenTrace // the trace that is rewritten; nil if there is none
+	ranks map[uint64][]uint32 // locations by rank, by communicator
+	from  *rewrittenTrace     // the trace that is rewritten; nil if there is none
 	rows  carrier.Rows
 	slots bool // replace request numbers by slots
 	// renumbered counts the requests that were replaced by slots, by kind of event.
@@ -522,7 +523,7 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 		all = len(ops) == 5
 		var v [5]uint64
 		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
+		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(e.root(v[1], v[2])))
 		all = all && v[0] != trace.Undefined
 		e.payload = le64(e.payload, v[3], v[4])
 		return MPICollectiveEnd, all
@@ -587,19 +588,6 @@ func (e *encoder) describe(c *trace.Cursor) string {
 		}
 	}
 	return carrier.Label(e.defs, c)
-}
-
-// communicator returns the communicator to write in place of a communicator of the trace. Without a
-// communicator, the ranks of an event are numbers of processes, but the file needs numbers of threads.
-// Therefore a plain trace needs a communicator of all threads.
-func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
-	if comm != trace.Undefined || !e.plain || e.from != nil {
-		return comm
-	}
-	e.ofAll = true
-	e.loss.Add(e.defs.Spec(k).Name, "communicator", format.Degraded,
-		"ranks need a communicator; the event gets one of all threads", 1)
-	return uint64(e.defs.Communicator.Len())
 }
 
 // Links stores links in memory. Close writes them to the main file.

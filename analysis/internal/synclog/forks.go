@@ -106,6 +106,6 @@ func (l *lane) wake(t int64) {
 		if l.worker.times {
 			l.addTime(t)
 		}
-		l.asleep = false
+		l.asleep, l.awoke = false, true
 	}
 }

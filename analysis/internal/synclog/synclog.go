@@ -416,10 +416,17 @@ func (l *lane) each(times []int64, f func(path uint32, time int64)) {
 	}
 }
 
-// InTeams reports whether a location begins to work in a team of threads.
+// InTeams reports whether a location works in teams of threads: in the trace, or before this piece of a trace.
 func (l *Log) InTeams(location uint32) bool {
 	x := l.lane(location)
-	return x != nil && len(x.visits) > 0
+	return x != nil && (len(x.visits) > 0 || x.slept)
+}
+
+// Sleeps reports whether a location is a thread that sleeps in this whole piece of a trace, after it has worked in a
+// team.
+func (l *Log) Sleeps(location uint32) bool {
+	x := l.lane(location)
+	return x != nil && x.slept && !x.awoke
 }
 
 // path returns 1 plus the index of the path of a node. 0 stands for the time outside of all regions.

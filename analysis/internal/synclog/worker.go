@@ -35,8 +35,8 @@ type worker struct {
 	flows map[flow]*ends // the ends of messages; nil without a window
 	// ends is the attribute of events that end visits and teams only because the piece of a trace ends, or trace.NoRef.
 	ends uint32
-	// entered is the attribute transform.EnteredAttribute, or trace.NoRef.
-	entered uint32
+	// entered and sleeping are the attributes transform.EnteredAttribute and transform.AsleepAttribute, or trace.NoRef.
+	entered, sleeping uint32
 	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
 	unordered bool
 	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
@@ -92,6 +92,8 @@ type lane struct {
 	waited        int64
 	resumed       bool // the implicit task continues, and no region has begun since then
 	asleep        bool // the thread has left a team in which another thread let it work, and has begun nothing since then
+	slept         bool // the thread has been asleep at the begin of the piece of the trace
+	awoke         bool // the thread has begun to work after that
 	root          int32
 	worker        *worker
 	thread        uint64 // see Log.Thread
@@ -225,7 +227,8 @@ func newWorker(log *Log, opt Options, later []bool) *worker {
 	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
 		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
 		ends: attribute(log.Defs, transform.EndsAttribute), entered: attribute(log.Defs, transform.EnteredAttribute),
-		chunk: min(max(memory/locations, 512), 16<<10)}
+		sleeping: attribute(log.Defs, transform.AsleepAttribute),
+		chunk:    min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
@@ -439,7 +442,8 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		l.addTime(t)
 	}
 	l.passOwn(t)
-	l.asleep = false
+	l.asleep = w.sleeping != trace.NoRef && w.hasAttribute(w.sleeping)
+	l.slept, l.awoke = l.slept || l.asleep, l.awoke || !l.asleep
 	n := node{l.root, region}
 	if top := l.top(); top != nil {
 		n.parent = top.node
