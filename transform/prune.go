@@ -73,6 +73,9 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 			}
 		}
 	}
+	if isJoinable(d.Defs().Native) {
+		used.keepCommunicating()
+	}
 	p := newRewritten(d, nil)
 	if defs := p.definer.into.defs; numbers != nil {
 		// The data refer to entries by number, so the numbers must not change.
@@ -110,6 +113,20 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 		}
 	}
 	return transformed{p}, nil
+}
+
+// keepCommunicating uses the sets of communicating locations into which the members of used sets are indexes.
+func (d *definer) keepCommunicating() {
+	for i := range d.length(sets) {
+		if s := d.src.Sets.At(uint32(i)); s.Kind == "ranks" && d.index[sets] != nil && d.index[sets][i] != unmapped {
+			all := d.members.Communicating(s)
+			for k := range d.length(sets) {
+				if d.src.Sets.At(uint32(k)) == all {
+					d.lookup(sets, uint32(k))
+				}
+			}
+		}
+	}
 }
 
 // isJoinable reports whether an encoder can leave out records of a native form of definitions.

@@ -56,6 +56,8 @@ type tokens struct {
 	perStream bool // a process has a different token in each stream
 	list      []uint32
 	used      map[uint32]bool
+	reserved  uint32 // tokens up to this one are weft's own
+	native    bool   // the file has none of weft's own, so entries keep these tokens
 	id        func(i int) string
 	// preset holds the tokens that set has assigned, by index of the entry; 0 for other entries.
 	preset []uint32
@@ -97,21 +99,14 @@ func (t *tokens) at(i int) uint32 {
 			}
 		}
 		v, err := strconv.ParseUint(t.id(n), 10, 32)
-		if err != nil || v == 0 || v >= laneProcess || t.used[uint32(v)] || strconv.FormatUint(v, 10) != t.id(n) {
-			for v = uint64(n) + 1; t.used[uint32(v)]; v++ {
+		if err != nil || v == 0 || v >= laneProcess || t.used[uint32(v)] || v <= uint64(t.reserved) && !t.native ||
+			strconv.FormatUint(v, 10) != t.id(n) {
+			for v = max(uint64(n), uint64(t.reserved)) + 1; t.used[uint32(v)]; v++ {
 			}
 		}
 		t.add(uint32(v))
 	}
 	return t.list[i]
-}
-
-// reserve marks the tokens from 1 to last as used.
-func (t *tokens) reserve(last uint32) {
-	t.used = map[uint32]bool{}
-	for i := range last {
-		t.used[i+1] = true
-	}
 }
 
 func (t *tokens) add(token uint32) {
@@ -144,7 +139,7 @@ func newTokens(d *trace.Definitions) *allTokens {
 		files:         tokens{id: func(i int) string { return d.Files.At(uint32(i)).ID }},
 		markers:       tokens{id: func(i int) string { return d.Markers.At(uint32(i)).ID }},
 	}
-	t.attributes.reserve(lastKey)
+	t.attributes.reserved = lastKey
 	return t
 }
 

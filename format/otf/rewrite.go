@@ -78,6 +78,7 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	master := sources[0].r.master
 	if sources[0].Index != nil {
 		o.global = len(sources) > 1 || e.joinsStreams(sources[0])
+		e.tokens.attributes.native = true
 		master = numberStreams(sources)
 		o.records = e.join(sources)
 		for _, s := range sources {

@@ -50,7 +50,7 @@ func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, si
 func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
 	resume *uint64, links *carrier.Links) (ok bool, err error) {
 	streams, ok := d.streamsOf(sel)
-	if !ok || d.hasSpreadLanes() {
+	if !ok {
 		return false, nil
 	}
 	report := format.NewReport()

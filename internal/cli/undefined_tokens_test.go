@@ -157,3 +157,25 @@ func TestMergeOfListedProcesses(t *testing.T) {
 		}
 	}
 }
+
+// TestPrunedUndefinedKeys checks that keys without a definition stay, also those that weft uses in traces of other
+// formats (1 to 4). A key of an attribute that weft adds is another one.
+func TestPrunedUndefinedKeys(t *testing.T) {
+	requireOTFPrint(t)
+	path := writeTrace(t, map[string]string{".otf": "1:1\n", ".0.def": "DTR3e8\nDP1NM\"a\"\nDF3G0NM\"f\"\n",
+		".1.events": "1\n*1\nK2Y6V7\nE3\n2\n*1\nK1Y6V5\nK9Y6V8\nE3\n3\n*1\nL3\n4\n*1\nL3\n4\n*1\n"})
+	out := filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "filter", "-q", "--prune", "--min-duration", "0", path, out)
+	for _, line := range []string{"1 Enter: function 3, process 1, source 0, KeyValue: 2:7",
+		"2 Enter: function 3, process 1, source 0, KeyValue: 1:5, 9:8"} {
+		if text := otfprinted(t, out); !strings.Contains(text, line+"\n") {
+			t.Errorf("otfprint does not show %s:\n%s", line, text)
+		}
+	}
+	weft(t, 0, "cut", "-q", "--prune", "--from", "@2", path, out)
+	text := otfprinted(t, out)
+	m := regexp.MustCompile(`token (\d+), type BYTE_ARRAY, name "cut.began"`).FindStringSubmatch(text)
+	if m == nil || m[1] == "1" || m[1] == "9" || !strings.Contains(text, "KeyValue: 1:5, 9:8\n") {
+		t.Errorf("otfprint shows another key, or the key %q for cut.began:\n%s", m, text)
+	}
+}
