@@ -133,7 +133,14 @@ type waitingEnds struct {
 	queues map[int64]*queue
 	count  int   // number of ends in the queues
 	added  int64 // number of ends that have been added
+	// order holds the ends in the order of their numbers, and some that do not wait any more. It is nil until an end of
+	// an unknown tag is taken.
+	order []tagged
+	first int // index of the first entry of order that has not been removed
 }
+
+// tagged identifies an end that waits: its number, and its tag.
+type tagged struct{ number, tag int64 }
 
 // queue holds message ends with the same tag, in the order of their events.
 type queue struct {
@@ -247,6 +254,35 @@ func (w *waitingEnds) add(e end, final bool) {
 	w.added++
 	w.count++
 	q.list = append(q.list, waitingEnd{e, w.added})
+	if w.order == nil {
+		return
+	}
+	if len(w.order) >= 2*w.count+emptyQueues {
+		w.order, w.first = slices.DeleteFunc(w.order[w.first:], func(x tagged) bool { return !w.waits(x) }), 0
+	}
+	w.order = append(w.order, tagged{w.added, e.tag})
+}
+
+// waits reports whether an end waits. Ends of the same tag leave in the order of their numbers.
+func (w *waitingEnds) waits(x tagged) bool {
+	q := w.queues[x.tag]
+	return q != nil && !q.empty() && q.list[q.head].number <= x.number
+}
+
+// longest returns the tag of the end that has waited longest. One end at least must wait.
+func (w *waitingEnds) longest() int64 {
+	if w.order == nil {
+		for tag, q := range w.queues {
+			for _, e := range q.list[q.head:] {
+				w.order = append(w.order, tagged{e.number, tag})
+			}
+		}
+		slices.SortFunc(w.order, func(a, b tagged) int { return cmp.Compare(a.number, b.number) })
+	}
+	for !w.waits(w.order[w.first]) {
+		w.first++
+	}
+	return w.order[w.first].tag
 }
 
 // take removes and returns the end that has waited longest among those that match a tag. It returns
@@ -262,13 +298,10 @@ func (w *waitingEnds) take(tag int64) (end, bool) {
 		}
 	}
 	if tag == unknown {
-		for tag, q := range w.queues {
-			look(tag, q)
-		}
-	} else {
-		look(tag, w.queues[tag])
-		look(unknown, w.queues[unknown])
+		tag = w.longest()
 	}
+	look(tag, w.queues[tag])
+	look(unknown, w.queues[unknown])
 	if best == nil {
 		return end{}, false
 	}

@@ -36,6 +36,9 @@ func hostileDefinitions(shape string, n int) (text string, ok bool) {
 		each("-2 %d 0 0 0 1 %d 5\n", func(i int) []any { return []any{i % 100, i + 10} })
 	case "destinations of many processes": // each for every processor, whose process is not known
 		each("-3 -21 0 %d -1 4 2 8 1 -1 %[1]d\n", same)
+	case "receives of any type": // of messages that all have different types
+		each("-3 -21 0 0 0 4 2 8 %d 1 0\n-4 -21 0 0 0 0\n", same)
+		each("-3 -52 1 1 0 0\n-4 -52 1 1 0 4 2 8 -1 0 0\n", func(int) []any { return nil })
 	case "subsets of many processors":
 		for i := range 16 {
 			fmt.Fprintf(&b, "-201 -1 -1 -1 -1 %d 2 %d", 2*n+1, -5000-i)
