@@ -35,14 +35,16 @@ type Times struct {
 func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error) {
 	t := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads()}
 	for i, l := range h.Locations {
-		if l != nil && (!h.Log.Defs.Locations.Has(uint32(i)) || h.Log.Defs.Locations.At(uint32(i)).Kind.IsProcessor()) {
+		loc, d := uint32(i), h.Log.Defs
+		if l != nil && !h.Log.Sleeps(loc) && (!d.Locations.Has(loc) || d.Locations.At(loc).Kind.IsProcessor()) {
 			t.all += float64(h.Log.Last - h.Log.First)
 		}
 	}
 	return t, t.findSeries()
 }
 
-// All returns the time of all threads and streams of devices in ticks: the runtime times their number.
+// All returns the time of all threads and streams of devices in ticks: the runtime times their number. Threads that
+// sleep in the whole piece of a trace do not count.
 func (t *Times) All() float64 { return t.all }
 
 // Series holds the times that locations spend in a call path before each call of another path, in the order of
