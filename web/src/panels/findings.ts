@@ -17,7 +17,7 @@ interface Source {
 }
 
 /** sources has an entry for each type of finding. */
-export const sources: Record<Finding["id"], Source> = {
+const sources: Record<Finding["id"], Source> = {
   late: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   lock: { panel: "waits", title: "Waits", choices: [["pattern", "lock-contention"]] },
   device: { panel: "waits", title: "Waits" },
