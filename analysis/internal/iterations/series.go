@@ -26,41 +26,41 @@ type Times struct {
 	communicating []bool // indexed by call path: whether it ends in or inside of a call of a communication library
 	later         []bool // whether a location is a thread other than the first one of its process
 	all           float64
-	series        []*Series
+	series        []*series
 }
 
 // New returns the times of a history. own holds its exclusive times, see [history.History.ExclusiveTimes]; the caller
 // must not change them. New uses 16 bytes for each time that belongs to a series. The error comes from a temporary
 // file.
 func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error) {
-	t := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads()}
+	x := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads()}
 	for i, l := range h.Locations {
 		loc, d := uint32(i), h.Log.Defs
 		if l != nil && !h.Log.Sleeps(loc) && (!d.Locations.Has(loc) || d.Locations.At(loc).Kind.IsProcessor()) {
-			t.all += float64(h.Log.Last - h.Log.First)
+			x.all += float64(h.Log.Last - h.Log.First)
 		}
 	}
-	return t, t.findSeries()
+	return x, x.findSeries()
 }
 
 // All returns the time of all threads and streams of devices in ticks: the runtime times their number. Threads that
 // sleep in the whole piece of a trace do not count.
-func (t *Times) All() float64 { return t.all }
+func (x *Times) All() float64 { return x.all }
 
-// Series holds the times that locations spend in a call path before each call of another path, in the order of
+// series holds the times that locations spend in a call path before each call of another path, in the order of
 // the calls. The n-th times of all locations belong to the same iteration.
-type Series struct {
+type series struct {
 	path, next uint32 // next is the path of the calls that end the times of path
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
-	times map[uint32][]stretch // by location; only for locations that have all iterations
+	times map[uint32][]timeBefore // by location; only for locations that have all iterations
 	// locations holds the keys of times in ascending order. Sums over them are the same in each run.
 	locations []uint32
 }
 
-// stretch is a time in ticks that a location spends in a path before the call with the number call.
-type stretch struct {
+// timeBefore is a time in ticks that a location spends in a path before the call with the number call.
+type timeBefore struct {
 	call int32
 	time int64
 }
@@ -79,17 +79,17 @@ func (x *Times) findSeries() error {
 		}
 	}
 	type key struct{ path, next uint32 }
-	byKey := map[key]*Series{}
+	byKey := map[key]*series{}
 	// recent holds, by path, the list to which a time of the path was added last.
 	recent := make([]struct {
 		next, location uint32
-		list           *[]stretch
+		list           *[]timeBefore
 	}, len(much))
 	for loc, l := range x.h.Locations {
 		if l == nil {
 			continue
 		}
-		lists := map[key]*[]stretch{}
+		lists := map[key]*[]timeBefore{}
 		chunks := x.h.Log.Chunks(uint32(loc))
 		end := int32(0)
 		for i := range chunks {
@@ -106,14 +106,14 @@ func (x *Times) findSeries() error {
 					if r.list == nil || r.next != c.Path || r.location != uint32(loc) {
 						k := key{t.Path, c.Path}
 						if lists[k] == nil {
-							lists[k] = new([]stretch)
+							lists[k] = new([]timeBefore)
 						}
 						r.next, r.location, r.list = c.Path, uint32(loc), lists[k]
 					}
 					if len(*r.list) == cap(*r.list) {
 						*r.list = enlarge(*r.list, int(end-n))
 					}
-					*r.list = append(*r.list, stretch{n, t.Time})
+					*r.list = append(*r.list, timeBefore{n, t.Time})
 				}
 				n++
 			})
@@ -123,7 +123,7 @@ func (x *Times) findSeries() error {
 		}
 		for k, list := range lists {
 			if byKey[k] == nil {
-				byKey[k] = &Series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
+				byKey[k] = &series{path: k.path, next: k.next, times: map[uint32][]timeBefore{}}
 			}
 			byKey[k].times[uint32(loc)] = *list
 		}
@@ -132,7 +132,7 @@ func (x *Times) findSeries() error {
 		for _, l := range s.times {
 			s.iterations = max(s.iterations, len(l))
 		}
-		maps.DeleteFunc(s.times, func(_ uint32, l []stretch) bool { return len(l) != s.iterations })
+		maps.DeleteFunc(s.times, func(_ uint32, l []timeBefore) bool { return len(l) != s.iterations })
 		s.locations = slices.Sorted(maps.Keys(s.times))
 		for _, loc := range s.locations {
 			s.total += s.sum(loc)
@@ -141,7 +141,7 @@ func (x *Times) findSeries() error {
 			x.series = append(x.series, s)
 		}
 	}
-	slices.SortFunc(x.series, func(a, b *Series) int {
+	slices.SortFunc(x.series, func(a, b *series) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
 	})
 	return nil
@@ -153,9 +153,9 @@ type Stretch = func(p waitstate.Place, path uint32, t int64) int64
 
 // withTimes returns a function that changes the times of a series by f. The arguments of f are the location, the number
 // of the iteration and the time in ticks.
-func (s *Series) withTimes(f func(loc uint32, iteration int, t int64) int64) Stretch {
+func (s *series) withTimes(f func(loc uint32, iteration int, t int64) int64) Stretch {
 	// indexed by location: its times, and the iteration that was found last
-	times := make([][]stretch, s.locations[len(s.locations)-1]+1)
+	times := make([][]timeBefore, s.locations[len(s.locations)-1]+1)
 	for loc, l := range s.times {
 		times[loc] = l
 	}
@@ -175,17 +175,17 @@ func (s *Series) withTimes(f func(loc uint32, iteration int, t int64) int64) Str
 
 // findCall returns the index of the time before a call. It first looks at the index near and the one after it, because
 // the calls of a location usually come in order. ok is false if there is no such time.
-func findCall(list []stretch, call int32, near int) (i int, ok bool) {
+func findCall(list []timeBefore, call int32, near int) (i int, ok bool) {
 	for i := near; i < min(near+2, len(list)); i++ {
 		if list[i].call == call {
 			return i, true
 		}
 	}
-	return slices.BinarySearchFunc(list, call, func(x stretch, n int32) int { return cmp.Compare(x.call, n) })
+	return slices.BinarySearchFunc(list, call, func(x timeBefore, n int32) int { return cmp.Compare(x.call, n) })
 }
 
 // medians returns the lower median of the locations' times in each iteration.
-func (s *Series) medians() []int64 {
+func (s *series) medians() []int64 {
 	list := make([]int64, 0, len(s.locations))
 	medians := make([]int64, s.iterations)
 	for i := range medians {
@@ -200,7 +200,7 @@ func (s *Series) medians() []int64 {
 }
 
 // compared returns the series of a path in which the times of at least three locations can be compared.
-func (x *Times) compared(path uint32) (list []*Series) {
+func (x *Times) compared(path uint32) (list []*series) {
 	for _, s := range x.series {
 		if s.path == path && len(s.locations) > 2 {
 			list = append(list, s)
@@ -243,7 +243,7 @@ func (x *Times) Varies(path uint32) bool {
 // variances returns the sums of squares of the differences between locations, and of the rest that neither the location
 // nor the iteration explains. The first one is multiplied by the quotient of the degrees of freedom: it is less than
 // the second one if the F ratio is below 1.
-func (s *Series) variances() (between, rest float64) {
+func (s *series) variances() (between, rest float64) {
 	n, k := float64(len(s.locations)), float64(s.iterations)
 	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
 	grand := s.total / n / k
@@ -355,14 +355,14 @@ func Join(list []Stretch) Stretch {
 
 // enlarge returns a list with room for as many further elements as it has, or for most further elements if these are
 // fewer. The usual growth of slices by a quarter would copy long lists several times.
-func enlarge(list []stretch, most int) []stretch {
-	longer := make([]stretch, len(list), len(list)+max(1, min(max(4, len(list)), most)))
+func enlarge(list []timeBefore, most int) []timeBefore {
+	longer := make([]timeBefore, len(list), len(list)+max(1, min(max(4, len(list)), most)))
 	copy(longer, list)
 	return longer
 }
 
 // sum returns the sum of the times at a location in ticks.
-func (s *Series) sum(loc uint32) float64 {
+func (s *series) sum(loc uint32) float64 {
 	sum := 0.0
 	for _, t := range s.times[loc] {
 		sum += float64(t.time)
@@ -371,7 +371,7 @@ func (s *Series) sum(loc uint32) float64 {
 }
 
 // has reports whether all locations of a list have all iterations.
-func (s *Series) has(list Spread) bool {
+func (s *series) has(list Spread) bool {
 	return !slices.ContainsFunc(list, func(t LocationTime) bool { return s.times[t.Location] == nil })
 }
 
@@ -382,7 +382,7 @@ const mostBlocks = 256
 // trend returns the growth of the times of a series per iteration in ticks, and their value in the first
 // iteration. It uses the estimator of Theil and Sen. ok is false if the test of Mann and Kendall finds no
 // growth at the significance level 0.005.
-func (s *Series) trend() (slope, begin float64, ok bool) {
+func (s *series) trend() (slope, begin float64, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	n := s.iterations / size
 	values := make([]float64, n)
