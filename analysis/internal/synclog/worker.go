@@ -14,7 +14,9 @@ type worker struct {
 	defs  *trace.Definitions
 	rows  *trace.Rows
 	times bool
-	part  bool // the value of Options.Part
+	// resting is the value of Options.Rests.
+	resting bool
+	part    bool // the value of Options.Part
 	// launches is the value of [Log.Launches].
 	launches bool
 	chunk    int    // size of a chunk in bytes
@@ -94,6 +96,9 @@ type lane struct {
 	asleep        bool // the thread has left a team in which another thread let it work, and has begun nothing since then
 	slept         bool // the thread has been asleep at the begin of the piece of the trace
 	awoke         bool // the thread has begun to work after that
+	resting       bool // the thread has nothing to do since restSince; set only with Options.Rests
+	restSince     int64
+	rests         []trace.Window // the earlier times without anything to do
 	root          int32
 	worker        *worker
 	thread        uint64 // see Log.Thread
@@ -224,7 +229,7 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, resting: opt.Rests, part: opt.Part, window: opt.Window,
 		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
 		ends: attribute(log.Defs, transform.EndsAttribute), entered: attribute(log.Defs, transform.EnteredAttribute),
 		sleeping: attribute(log.Defs, transform.AsleepAttribute),
@@ -345,6 +350,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		}
 		if !l.any {
 			l.any, l.first, l.latest, l.since = true, t, t, t
+			l.rest(t)
 		}
 		switch k {
 		case trace.Enter:
@@ -442,7 +448,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		l.addTime(t)
 	}
 	l.passOwn(t)
-	l.asleep = w.sleeping != trace.NoRef && w.hasAttribute(w.sleeping)
+	l.endRest(t)
+	if l.asleep = w.sleeping != trace.NoRef && w.hasAttribute(w.sleeping); l.asleep {
+		l.rest(t)
+	}
 	l.slept, l.awoke = l.slept || l.asleep, l.awoke || !l.asleep
 	n := node{l.root, region}
 	if top := l.top(); top != nil {
@@ -549,6 +558,9 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	} else {
 		l.stack = openset.Close(&l.open, l.stack, i, region)
 	}
+	if len(l.stack) == 0 && len(l.forks) == 0 {
+		l.rest(t)
+	}
 	if call == nil {
 		return nil
 	}
@@ -633,6 +645,7 @@ func (w *worker) finish() error {
 			}
 		}
 		l.passOwn(l.latest)
+		l.endRest(l.latest)
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
 			c.goesOn()
