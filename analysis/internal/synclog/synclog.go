@@ -431,6 +431,13 @@ func (l *Log) Sleeps(location uint32) bool {
 	return x != nil && x.slept && !x.awoke
 }
 
+// EndsAsleep reports whether a location is a thread that sleeps at the end of the trace, after its work in teams or in
+// the barrier of a team.
+func (l *Log) EndsAsleep(location uint32) bool {
+	x := l.lane(location)
+	return x != nil && (x.asleep || x.stays)
+}
+
 // Rests returns the times in which a location is a thread without anything to do: it sleeps between teams, or is
 // outside of all regions. It returns nil for the first thread of a process, for threads that do not work in teams, and
 // without Options.Rests.

@@ -96,6 +96,7 @@ type lane struct {
 	asleep        bool // the thread has left a team in which another thread let it work, and has begun nothing since then
 	slept         bool // the thread has been asleep at the begin of the piece of the trace
 	awoke         bool // the thread has begun to work after that
+	stays         bool // the thread is in a barrier until it or the piece of the trace ends
 	resting       bool // the thread has nothing to do since restSince; set only with Options.Rests
 	restSince     int64
 	rests         []trace.Window // the earlier times without anything to do
@@ -589,6 +590,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
+	l.stays = l.stays || c.unended && IsBarrier(c.kind.role)
 	w.countSilent(l, c, t)
 	w.endLock(l, c, t)
 	if c.kind.awaits && !l.stream {
