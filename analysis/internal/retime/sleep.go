@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ownersOf returns, for each later thread of a process that sleeps in the end, the first thread of the process. For other
-// locations it returns trace.NoRef.
+// ownersOf returns, for each later thread of a process that sleeps in the end, the first thread of the process. For
+// other locations it returns trace.NoRef.
 func ownersOf(h *history.History) []uint32 {
 	d := h.Log.Defs
 	owners, first, later := make([]uint32, len(h.Locations)), map[uint32]uint32{}, d.LaterThreads()
