@@ -273,9 +273,9 @@ func TestFileError(t *testing.T) {
 	}
 }
 
-// TestTimesOutsideOfRegions checks that the time outside of all regions belongs to the first thread of a process, but not
-// to another one that sleeps until it works in a team. Both work in a team from 10 to 30. The first thread is outside of
-// all regions until 10, and from 30 to 70.
+// TestTimesOutsideOfRegions checks that the time outside of all regions belongs to the first thread of a process, but
+// not to another one that sleeps until it works in a team. Both work in a team from 10 to 30. The first thread is
+// outside of all regions until 10, and from 30 to 70.
 func TestTimesOutsideOfRegions(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	process := r.Process("0", r.Machine("m"))
