@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FindWaits returns the times in which the locations of a trace wait for others (docs/analyses/waits.md). The
+// FindWaits returns the times in which the locations of a trace wait for others (docs/analyses/waits.md), and those
+// in which threads sleep between teams or before and after them (docs/analyses/efficiency.md). The
 // result has the waits that affect the states in the window. A nil window means the whole trace. The time in a
 // collective operation after all members have begun does not count as a wait. FindWaits uses the memory of the
 // result and of a log of calls. The error comes from the scan, the temporary file or the context.
@@ -19,7 +20,8 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 	if d := events.Defs(); !synclog.HasCalls(d) && d.Communicator.Len() == 0 {
 		return w, nil
 	}
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window,
+		Rests: true})
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +34,11 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 	}})
 	if err != nil {
 		return nil, err
+	}
+	for i := range log.Defs.Locations.Len() {
+		for _, x := range log.Rests(uint32(i)) {
+			w.add(uint32(i), x.From, x.To)
+		}
 	}
 	w.finish()
 	w.Violations = counts.Violations

@@ -55,3 +55,52 @@ func TestWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestSleepingThreads checks that a thread is idle while it sleeps between teams: in the region around its work in
+// teams, as EZTrace records it, and outside of all regions. The thread is in the region from 5 to 58. It works in teams
+// from 10 to 20 and from 30 to 45. Another one works outside of all regions from 12 to 20 and from 30 to 50.
+func TestSleepingThreads(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	process := r.Process("0", r.Machine("m"))
+	first, second, third := r.Thread("0", process), r.Thread("1", process), r.Thread("2", process)
+	team := r.Defs().Communicator.Add(trace.Communicator{ID: "0", Set: trace.NoRef, Parent: trace.NoRef})
+	r.Enter(first, 0, r.Region("main"))
+	r.Enter(second, 5, r.Region("Working"))
+	work := func(thread uint32, begin, end int64) {
+		r.Event(thread, begin, trace.ThreadTeamBegin, trace.NoRef, []uint64{uint64(team)})
+		r.Enter(thread, begin+2, r.Region("parallel"))
+		r.Leave(thread, end, r.Region("parallel"))
+		r.Event(thread, end, trace.ThreadTeamEnd, trace.NoRef, []uint64{uint64(team)})
+	}
+	work(second, 10, 20)
+	work(second, 30, 45)
+	work(third, 12, 20)
+	work(third, 30, 50)
+	r.Leave(second, 58, r.Region("Working"))
+	r.Leave(first, 60, r.Region("main"))
+	events := format.Recorded(r)
+	for _, x := range []struct {
+		window *trace.Window
+		want   string // busy/idle
+	}{
+		{nil, "[60/0 30/30 28/32]"},
+		{&trace.Window{From: 8, To: 40}, "[32/0 22/10 18/14]"},
+		{&trace.Window{From: 40, To: 60}, "[20/0 5/15 10/10]"},
+	} {
+		waits, err := FindWaits(t.Context(), events, x.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Read(t.Context(), events, Options{Waits: waits, Window: x.window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, q := range p.Result().Processors {
+			got = append(got, fmt.Sprintf("%d/%d", q.Busy, q.Idle))
+		}
+		if s := fmt.Sprint(got); s != x.want {
+			t.Errorf("window %v: found busy/idle %s, expected %s", x.window, s, x.want)
+		}
+	}
+}

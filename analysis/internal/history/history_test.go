@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
@@ -269,5 +270,35 @@ func TestFileError(t *testing.T) {
 	err := h.Forward(context.Background(), func(p waitstate.Place) { h.Locations[p.Location].Waits(p.Number) })
 	if err == nil {
 		t.Error("found no error, expected that of the file")
+	}
+}
+
+// TestTimesOutsideOfRegions checks that the time outside of all regions belongs to the first thread of a process, but
+// not to another one that sleeps until it works in a team. Both work in a team from 10 to 30. The first thread is
+// outside of all regions until 10, and from 30 to 70.
+func TestTimesOutsideOfRegions(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	process := r.Process("0", r.Machine("m"))
+	parallel := r.Region("!$omp parallel")
+	team := r.Defs().Communicator.Add(trace.Communicator{ID: "0", Set: trace.NoRef, Parent: trace.NoRef})
+	for _, loc := range []uint32{r.Thread("0", process), r.Thread("1", process)} {
+		r.Event(loc, 0, trace.ThreadBegin, trace.NoRef, []uint64{trace.Undefined, trace.Undefined})
+		r.Event(loc, 10, trace.ThreadTeamBegin, trace.NoRef, []uint64{uint64(team)})
+		r.Enter(loc, 10, parallel)
+		r.Leave(loc, 30, parallel)
+		r.Event(loc, 30, trace.ThreadTeamEnd, trace.NoRef, []uint64{uint64(team)})
+		r.Event(loc, 70, trace.ThreadEnd, trace.NoRef, []uint64{trace.Undefined, trace.Undefined})
+	}
+	events := format.Recorded(r)
+	h, err := Build(t.Context(), events, Options{Rows: trace.NewRows(events.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	own := h.ExclusiveTimes()
+	for loc, expected := range []int64{50, 0} {
+		if found := own[synclog.PathLocation{Path: synclog.NoPath, Location: uint32(loc)}]; found != expected {
+			t.Errorf("thread %d: found %d outside of all regions, expected %d", loc, found, expected)
+		}
 	}
 }

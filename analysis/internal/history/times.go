@@ -48,12 +48,13 @@ func (h *History) ExclusiveTimes() map[synclog.PathLocation]int64 {
 	for k := range own {
 		own[k] = -own[k]
 	}
+	later := h.Log.Defs.LaterThreads()
 	for i, l := range h.Locations {
 		if l == nil {
 			continue
 		}
 		h.Log.Times(uint32(i), func(path uint32, t int64) {
-			if path == synclog.NoPath && l.InTeams { // the thread has no work at this time
+			if path == synclog.NoPath && l.InTeams && i < len(later) && later[i] { // the thread has no work at this time
 				return
 			}
 			own[synclog.PathLocation{Path: path, Location: uint32(i)}] += t

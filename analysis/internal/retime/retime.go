@@ -50,8 +50,10 @@ type retimer struct {
 	counts   []int32 // indexed by location: number of computed calls
 	arrived  map[int32]*arrival
 	unused   []*arrival
-	tasks    bool // threads visit other regions, such as tasks, in their barriers
-	network  bool // some variants have another factor than 1 in Options.Transfer
+	owners   []uint32           // indexed by location: see ownersOf
+	worked   map[uint32][]int64 // by location with an owner: the new ends of its work, if it sleeps after that
+	tasks    bool               // threads visit other regions, such as tasks, in their barriers
+	network  bool               // some variants have another factor than 1 in Options.Transfer
 	// stretched is set if some of these variants have Options.Stretch, too.
 	stretched bool
 	// stack holds lists of new times. The first used ones are in use.
@@ -97,7 +99,7 @@ func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64
 	last := make([]int64, len(opts))
 	for k, l := range h.Locations {
 		if l != nil {
-			latest(last, r.endOf(uint32(k)))
+			latest(last, r.lastOf(uint32(k)))
 		}
 	}
 	for i := range last {
@@ -134,7 +136,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 	paths := len(h.Log.Paths)
 	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]int, paths+1),
 		ends: make([]int64, len(h.Locations)*len(opts)), counts: make([]int32, len(h.Locations)),
-		arrived: map[int32]*arrival{}}
+		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}}
 	for _, x := range h.Log.Paths {
 		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
 	}
@@ -159,6 +161,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 			}
 		}
 	}
+	r.owners = ownersOf(h)
 	r.times = newTimes(h, len(opts), fractionFor(h, r.variants))
 	for i, l := range h.Locations {
 		if l == nil {
@@ -432,6 +435,9 @@ func (r *retimer) call(p waitstate.Place) {
 	outer := begin // the new begin of the whole call
 	if before > c.Enter {
 		outer = r.outerEnter(p, before)
+	}
+	if c.Leave >= l.Last && r.owners[p.Location] != trace.NoRef {
+		r.sleep(p, l)
 	}
 	cause := r.causeOf(p, l, c)
 	if c.Begins {

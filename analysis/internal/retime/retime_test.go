@@ -286,3 +286,57 @@ func TestTasksInBarriers(t *testing.T) {
 		}
 	}
 }
+
+// TestThreadsSleepInTheEnd checks that threads that sleep after their work do not keep the run from being shorter. The
+// first thread starts a team at 10, works in it until 20, and then works alone until 90. The other one works in the
+// team until 20 and ends at 85, or at 95, after the first one. Until then it sleeps: in a region around its work in
+// teams (EZTrace), outside of all regions, or in the barrier of the team (OMPT). Without the work of the first thread
+// the run takes 10 + 10, and 5 more if the other thread ends 5 after the first one.
+func TestThreadsSleepInTheEnd(t *testing.T) {
+	for _, kind := range []string{"region", "outside", "barrier"} {
+		for _, end := range []int64{85, 95} {
+			r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+			process := r.Process("0", r.Machine("m"))
+			first, second := r.Thread("0", process), r.Thread("1", process)
+			parallel, barrier := r.Region("!$omp parallel"), r.Region("!$omp implicit barrier")
+			team := r.Defs().Communicator.Add(trace.Communicator{ID: "0", Set: trace.NoRef, Parent: trace.NoRef})
+			if kind == "region" {
+				r.Enter(second, 5, r.Region("Working"))
+			}
+			r.Enter(first, 0, r.Region("main"))
+			r.Event(first, 10, trace.ThreadFork, trace.NoRef, []uint64{2, 0})
+			for i, thread := range []uint32{first, second} {
+				r.Event(thread, 10, trace.ThreadTeamBegin, trace.NoRef, []uint64{uint64(team)})
+				r.Enter(thread, 10, parallel)
+				r.Enter(thread, 20, barrier)
+				if i == 1 && kind == "barrier" {
+					continue
+				}
+				r.Leave(thread, 20, barrier)
+				r.Leave(thread, 20, parallel)
+				r.Event(thread, 20, trace.ThreadTeamEnd, trace.NoRef, []uint64{uint64(team)})
+			}
+			r.Event(first, 20, trace.ThreadJoin, trace.NoRef, []uint64{0})
+			r.Enter(first, 20, r.Region("alone"))
+			r.Leave(first, 90, r.Region("alone"))
+			r.Leave(first, 90, r.Region("main"))
+			if kind == "region" {
+				r.Leave(second, end, r.Region("Working"))
+			}
+			r.Event(second, end, trace.ThreadEnd, trace.NoRef, []uint64{trace.Undefined, 1})
+			h := read(t, format.Recorded(r))
+			if found := makespan(t, h, retime.Options{Transfer: 1}); found != max(90, end) {
+				t.Errorf("%s, %d: found %d without changes", kind, end, found)
+			}
+			opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+				if isIn(h, path, "alone") {
+					return 0
+				}
+				return 1
+			}}
+			if found := makespan(t, h, opt); found != 20+max(0, end-90) {
+				t.Errorf("%s, %d: found %d without the work of the first thread alone", kind, end, found)
+			}
+		}
+	}
+}

@@ -109,3 +109,18 @@ func (l *lane) wake(t int64) {
 		l.asleep, l.awoke = false, true
 	}
 }
+
+// rest begins a time in which a thread has nothing to do, unless it is the first thread of its process.
+func (l *lane) rest(t int64) {
+	if l.worker.resting && l.root == outermostThread && !l.resting {
+		l.resting, l.restSince = true, t
+	}
+}
+
+// endRest ends a time in which the thread has nothing to do.
+func (l *lane) endRest(t int64) {
+	if l.resting && t > l.restSince {
+		l.rests = append(l.rests, trace.Window{From: l.restSince, To: t})
+	}
+	l.resting = false
+}

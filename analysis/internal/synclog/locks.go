@@ -261,6 +261,7 @@ func (w *worker) endBarrier(l *lane, t int64) error {
 		return nil
 	}
 	c := l.calls[n-1]
+	l.stays = true
 	for i := range l.stack {
 		if l.stack[i].call == c {
 			l.stack[i].call = nil

@@ -63,6 +63,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.add(l, Acquire, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
 	case trace.ThreadTeamBegin:
 		l.wake(t)
+		l.endRest(t)
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
@@ -86,6 +87,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 				return err
 			}
 			l.asleep = started && known && l.root == outermostThread
+			if l.asleep || len(l.stack) == 0 && len(l.forks) == 0 {
+				l.rest(t)
+			}
 		}
 		return w.add(l, TeamEnd, t, []uint64{w.team(l, operand(ops, 0))})
 	}

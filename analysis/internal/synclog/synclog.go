@@ -158,6 +158,8 @@ type Options struct {
 	// Part is set if the events are those of a part of a trace. A collective operation outside of calls that has no end
 	// there lasts until the end of the part, in [Log.OperationTimes].
 	Part bool
+	// Rests requests [Log.Rests].
+	Rests bool
 }
 
 // bounded reports whether there is a window that ends before the trace may end.
@@ -427,6 +429,23 @@ func (l *Log) InTeams(location uint32) bool {
 func (l *Log) Sleeps(location uint32) bool {
 	x := l.lane(location)
 	return x != nil && x.slept && !x.awoke
+}
+
+// EndsAsleep reports whether a location is a thread that sleeps at the end of the trace, after its work in teams or in
+// the barrier of a team.
+func (l *Log) EndsAsleep(location uint32) bool {
+	x := l.lane(location)
+	return x != nil && (x.asleep || x.stays)
+}
+
+// Rests returns the times in which a location is a thread without anything to do: it sleeps between teams, or is
+// outside of all regions. It returns nil for the first thread of a process, for threads that do not work in teams, and
+// without Options.Rests.
+func (l *Log) Rests(location uint32) []trace.Window {
+	if x := l.lane(location); x != nil && l.InTeams(location) {
+		return x.rests
+	}
+	return nil
 }
 
 // path returns 1 plus the index of the path of a node. 0 stands for the time outside of all regions.

@@ -14,7 +14,9 @@ type worker struct {
 	defs  *trace.Definitions
 	rows  *trace.Rows
 	times bool
-	part  bool // the value of Options.Part
+	// resting is the value of Options.Rests.
+	resting bool
+	part    bool // the value of Options.Part
 	// launches is the value of [Log.Launches].
 	launches bool
 	chunk    int    // size of a chunk in bytes
@@ -94,6 +96,10 @@ type lane struct {
 	asleep        bool // the thread has left a team in which another thread let it work, and has begun nothing since then
 	slept         bool // the thread has been asleep at the begin of the piece of the trace
 	awoke         bool // the thread has begun to work after that
+	stays         bool // the thread is in a barrier until it or the piece of the trace ends
+	resting       bool // the thread has nothing to do since restSince; set only with Options.Rests
+	restSince     int64
+	rests         []trace.Window // the earlier times without anything to do
 	root          int32
 	worker        *worker
 	thread        uint64 // see Log.Thread
@@ -224,7 +230,7 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, resting: opt.Rests, part: opt.Part, window: opt.Window,
 		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
 		ends: attribute(log.Defs, transform.EndsAttribute), entered: attribute(log.Defs, transform.EnteredAttribute),
 		sleeping: attribute(log.Defs, transform.AsleepAttribute),
@@ -345,6 +351,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		}
 		if !l.any {
 			l.any, l.first, l.latest, l.since = true, t, t, t
+			l.rest(t)
 		}
 		switch k {
 		case trace.Enter:
@@ -442,7 +449,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		l.addTime(t)
 	}
 	l.passOwn(t)
-	l.asleep = w.sleeping != trace.NoRef && w.hasAttribute(w.sleeping)
+	l.endRest(t)
+	if l.asleep = w.sleeping != trace.NoRef && w.hasAttribute(w.sleeping); l.asleep {
+		l.rest(t)
+	}
 	l.slept, l.awoke = l.slept || l.asleep, l.awoke || !l.asleep
 	n := node{l.root, region}
 	if top := l.top(); top != nil {
@@ -549,6 +559,9 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	} else {
 		l.stack = openset.Close(&l.open, l.stack, i, region)
 	}
+	if len(l.stack) == 0 && len(l.forks) == 0 {
+		l.rest(t)
+	}
 	if call == nil {
 		return nil
 	}
@@ -577,6 +590,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
+	l.stays = l.stays || c.unended && IsBarrier(c.kind.role)
 	w.countSilent(l, c, t)
 	w.endLock(l, c, t)
 	if c.kind.awaits && !l.stream {
@@ -633,6 +647,7 @@ func (w *worker) finish() error {
 			}
 		}
 		l.passOwn(l.latest)
+		l.endRest(l.latest)
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
 			c.goesOn()
