@@ -78,10 +78,15 @@ func regionTimes(p *Page) map[string]trace.Ticks {
 
 // Sentence returns a sentence that compares runtime and parallel efficiency.
 func (b *Baseline) Sentence() string {
-	word := "longer"
-	if b.Change < 0 {
-		word = "shorter"
+	change := fmt.Sprintf("%.1f %%", 100*max(b.Change, -b.Change))
+	switch {
+	case change == "0.0 %":
+		change = "as long"
+	case b.Change < 0:
+		change += " shorter"
+	default:
+		change += " longer"
 	}
-	return fmt.Sprintf("Against %s the run is %.1f %% %s; parallel efficiency is %.2f, was %.2f.", b.Path,
-		100*max(b.Change, -b.Change), word, b.laterEfficiency, b.Parallel)
+	return fmt.Sprintf("Against %s the run is %s; parallel efficiency is %.2f, was %.2f.", b.Path, change,
+		b.laterEfficiency, b.Parallel)
 }

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/explain"
@@ -63,5 +64,20 @@ func TestBaselineAddsUp(t *testing.T) {
 	}
 	if sum := b.Waits.Change + b.Regions[0].Change; math.Abs(sum-20000./10010) > 1e-12 || math.Abs(sum-b.Change) > 1e-12 {
 		t.Errorf("the changes add up to %v, and the run changes by %v, want 20000/10010", sum, b.Change)
+	}
+}
+
+// TestBaselineSentence compares runs of 10 iterations and a last call that takes 10: one of 1000 per iteration with
+// itself, with one of 3000, and with one of 500.
+func TestBaselineSentence(t *testing.T) {
+	run := func(ticks int64) *explain.Page {
+		return page(t, program(2, 10, func(_, _ int) int64 { return ticks }))
+	}
+	then := run(1000)
+	for ticks, want := range map[int64]string{1000: "the run is as long;", 3000: "the run is 199.8 % longer;",
+		500: "the run is 50.0 % shorter;"} {
+		if got := explain.Compare(then, run(ticks)).Sentence(); !strings.Contains(got, want) {
+			t.Errorf("%d ticks: found %q, expected %q", ticks, got, want)
+		}
 	}
 }
