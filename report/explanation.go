@@ -11,9 +11,6 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// mostWhatIf is the greatest length of a Finding.WhatIf that fits in a table.
-const mostWhatIf = 240
-
 // findings returns the section that explains why the run takes as long as it does.
 func (r *Report) findings() section {
 	x := r.Explanation
@@ -37,8 +34,8 @@ func (r *Report) findings() section {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
 		evidence := f.Evidence
-		if f.WhatIf != "" && len(f.WhatIf) <= mostWhatIf {
-			evidence = append(slices.Clip(evidence), "gain by weft path --what-if '"+f.WhatIf+"'")
+		if c := f.Command(); c != "" {
+			evidence = append(slices.Clip(evidence), "gain by "+c)
 		}
 		t.Rows = append(t.Rows, []cell{{Text: sentence(fmt.Sprintf("%d. %s", i+1, f.Title))},
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),

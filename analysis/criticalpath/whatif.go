@@ -59,7 +59,7 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 // name, or else 1.
 func scale(h *history.History, names []string, region string, factor float64) func(path uint32) float64 {
 	return func(path uint32) float64 {
-		if path != synclog.NoPath && names[h.Log.Paths[path].Region] == region {
+		if name, ok := h.Log.RegionName(path, names); ok && name == region {
 			return factor
 		}
 		return 1
@@ -145,10 +145,11 @@ func newChanger(h *history.History, names []string, list []Change) (*changer, er
 
 // find returns the paths that a change names by a region or by a call path.
 func (x *changer) find(c *Change) (paths []uint32) {
-	for p, path := range x.h.Log.Paths {
-		if c.Path == nil && x.names[path.Region] == c.Region ||
-			c.Path != nil && slices.Equal(x.h.Log.PathNames(uint32(p), x.names), c.Path) {
-			paths = append(paths, uint32(p))
+	for p := range uint32(len(x.h.Log.Paths)) {
+		name, ok := x.h.Log.RegionName(p, x.names)
+		if c.Path == nil && ok && name == c.Region ||
+			c.Path != nil && slices.Equal(x.h.Log.PathNames(p, x.names), c.Path) {
+			paths = append(paths, p)
 		}
 	}
 	return paths
@@ -188,15 +189,16 @@ type lengths struct {
 }
 
 // options returns the options with all changes: one for each way if times change to a mean, of which the shortest
-// runtime counts, and one otherwise. The error is a [TargetError], or comes from a temporary file.
+// runtime counts, and one otherwise. Without locations, nothing changes. The error is a [TargetError], or comes from a
+// temporary file.
 func (x *changer) options() ([]retime.Options, error) {
-	var times *iterations.Times
-	l := lengths{factors: [ways]map[uint32]map[uint32]float64{{}, {}, {}}}
-	type key struct {
-		name string
-		to   Target
+	if len(x.h.Locations) == 0 {
+		return []retime.Options{{Transfer: 1}}, nil
 	}
-	changed := map[key]bool{} // whether some times change
+	var times *iterations.Times
+	var subjects []TargetError // the error of each subject, if none of its times change
+	l := lengths{factors: [ways]map[uint32]map[uint32]float64{{}, {}, {}}}
+	changed := map[TargetError]bool{} // whether some times change
 	for _, p := range x.paths {
 		for _, target := range []Target{Median, Mean, Steady} {
 			locations, ok := x.to(x.rows[p], target)
@@ -209,13 +211,16 @@ func (x *changer) options() ([]retime.Options, error) {
 					return nil, err
 				}
 			}
-			k := key{x.subjects[p], target}
+			k := TargetError{x.subjects[p], target}
+			if _, known := changed[k]; !known {
+				subjects = append(subjects, k)
+			}
 			changed[k] = l.add(times, p, target, locations) || changed[k]
 		}
 	}
-	for k, ok := range changed {
-		if !ok {
-			return nil, &TargetError{k.name, k.to}
+	for _, k := range subjects {
+		if !changed[k] {
+			return nil, &k
 		}
 	}
 	list := []retime.Options{x.option(&l, 0)}

@@ -326,3 +326,27 @@ func TestSingleIteration(t *testing.T) {
 		}
 	}
 }
+
+// TestUndefinedRegions checks regions that the trace does not define. Four ranks spend 100, 200, 300 and 400 in one,
+// and then 10 in work. If no rank spent more than the mean in it, the run would end at 260 and not at 410. No argument
+// of weft path names the region.
+func TestUndefinedRegions(t *testing.T) {
+	for _, undefined := range []uint32{trace.NoRef, 99} {
+		x := newTimeline()
+		for rank := range int64(4) {
+			loc := x.rank(fmt.Sprint("rank ", rank))
+			x.Enter(loc, 0, undefined)
+			x.clock[loc] = 100 * (rank + 1)
+			x.Leave(loc, x.clock[loc], undefined)
+			x.until(loc, x.clock[loc]+10, "work")
+		}
+		if f := find(t, page(t, x.Recorder), "late"); f.Gain != 150 || f.WhatIf != "" {
+			t.Errorf("found %+v, expected a gain of 150 and no argument", f)
+		}
+		opt := criticalpath.Options{Gains: 5, WhatIf: []criticalpath.Change{{Region: "work", Factor: 0}}}
+		p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), opt)
+		if err != nil || *p.WhatIf != 400 {
+			t.Errorf("found %+v, %v, expected 400 ticks without work", p, err)
+		}
+	}
+}

@@ -12,6 +12,18 @@ import (
 	"github.com/weft-trace/weft/internal/wildcard"
 )
 
+// mostWhatIf is the greatest length of Finding.WhatIf that fits in a page of text.
+const mostWhatIf = 240
+
+// Command returns the command of weft that computes the gain, without the trace. It returns "" if WhatIf is empty, or
+// longer than 240 bytes.
+func (f *Finding) Command() string {
+	if f.WhatIf == "" || len(f.WhatIf) > mostWhatIf {
+		return ""
+	}
+	return "weft path --what-if '" + f.WhatIf + "'"
+}
+
 // whatIf returns the changes for weft path --what-if that change all times as the functions Scale, At and Start of opt
 // do. It returns "" if no argument of weft path names the regions and locations. If opt has WithoutLocks, it must not
 // have other changes.
@@ -37,8 +49,8 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 		factors[at.Path][at.Location] = f
 	}
 	subjects := map[string]map[uint32]float64{}
-	for _, paths := range ex.pathsByName() {
-		if name, all := ex.merge(paths, factors); all != nil {
+	for name, paths := range ex.pathsByName() {
+		if all, ok := merge(paths, factors); ok {
 			subjects[name] = all
 			continue
 		}
@@ -71,29 +83,29 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 	return joinChanges(list)
 }
 
-// pathsByName returns the paths by the name of their last region.
+// pathsByName returns the paths by the name of their last region. The name is "" for regions that the trace does not
+// define.
 func (ex *explainer) pathsByName() map[string][]uint32 {
 	byName := map[string][]uint32{}
-	for p, x := range ex.h.Log.Paths {
-		byName[ex.regions[x.Region]] = append(byName[ex.regions[x.Region]], uint32(p))
+	for p := range uint32(len(ex.h.Log.Paths)) {
+		name, _ := ex.h.Log.RegionName(p, ex.regions)
+		byName[name] = append(byName[name], p)
 	}
 	return byName
 }
 
-// merge returns the factors by location of all paths in a list, which end in the same region, and the name of this
-// region. all is nil if the factors of some paths differ.
-func (ex *explainer) merge(paths []uint32, factors map[uint32]map[uint32]float64) (name string,
-	all map[uint32]float64) {
+// merge returns the factors by location of all paths in a list. ok is false if the factors of some paths differ.
+func merge(paths []uint32, factors map[uint32]map[uint32]float64) (all map[uint32]float64, ok bool) {
 	all = map[uint32]float64{}
 	for _, p := range paths {
 		for loc, f := range factors[p] {
 			if other, known := all[loc]; known && other != f {
-				return "", nil
+				return nil, false
 			}
 			all[loc] = f
 		}
 	}
-	return ex.regions[ex.h.Log.Paths[paths[0]].Region], all
+	return all, true
 }
 
 // factorTerms returns the changes of a region, a call path or the time outside of all regions. ok is false if they
@@ -127,7 +139,7 @@ func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64) 
 func (ex *explainer) whatIfWord(path uint32, locations []uint32, word criticalpath.Target) string {
 	subject := ex.outsideName()
 	if path != synclog.NoPath {
-		if subject = ex.regions[ex.h.Log.Paths[path].Region]; len(ex.pathsByName()[subject]) > 1 {
+		if subject, _ = ex.h.Log.RegionName(path, ex.regions); len(ex.pathsByName()[subject]) > 1 {
 			subject = ex.pathName(path)
 		}
 	}
@@ -163,7 +175,7 @@ func (ex *explainer) outsideName() string {
 // canName reports whether the command finds a region, a call path, or the time outside of all regions by its name.
 func (ex *explainer) canName(subject string) bool {
 	if slices.Contains(ex.regions, subject) {
-		return subject != criticalpath.Communication
+		return subject != "" && subject != criticalpath.Communication
 	}
 	parts := strings.Split(subject, criticalpath.PathSeparator)
 	return subject == criticalpath.Outside || len(parts) > 1 &&

@@ -354,9 +354,9 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 	return -1, nil, 0, nil
 }
 
-// firstTimeAfter returns the first time in the text after a restart point, and the text before its time line. have are
-// the bytes of the file after the restart point that have been read. It reads few more if there is a time soon. ok is
-// false if there is none in 16 KiB of text, or if the data is not a text.
+// firstTimeAfter returns the first time in the text after a restart point, and the text before its time line. have
+// holds the bytes of the file after the restart point that have been read. firstTimeAfter reads few more if there is a
+// time soon. ok is false if there is none in 16 KiB of text, or if the data is not a text.
 func (t *lineReader) firstTimeAfter(off int64, have []byte) (before []byte, time uint64, ok bool, err error) {
 	text := make([]byte, 16<<10)
 	data := bytes.Clone(have)

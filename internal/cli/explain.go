@@ -100,9 +100,6 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 	return x, lack, err
 }
 
-// mostWhatIf is the greatest length of a Finding.WhatIf that fits in a page of text.
-const mostWhatIf = 240
-
 // printExplanation prints a page.
 func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	f := x.Page.Clock.FormatDuration
@@ -152,8 +149,7 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare),
 			f(x.Gain),
 			x.Confidence)
-		if x.WhatIf != "" && len(x.WhatIf) <= mostWhatIf {
-			command := "weft path --what-if '" + plain(x.WhatIf) + "'"
+		if command := plain(x.Command()); command != "" {
 			if markdown {
 				command = "`" + command + "`"
 			}

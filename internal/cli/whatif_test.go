@@ -199,3 +199,13 @@ func TestSubjectsOfWhatIf(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIfWithoutLocations checks that a trace without locations is refused like any other one without calls.
+func TestWhatIfWithoutLocations(t *testing.T) {
+	for _, path := range []string{"../../format/otf/testdata/ok/defs_only/defs_only.otf",
+		"../../format/pallas/testdata/ok/no_thread/trace/main.pallas"} {
+		if code, _, stderr := runWeft(t, "path", "--what-if", "outside=mean", path); code != exitDefects {
+			t.Errorf("%s: exit code %d, expected %d: %s", path, code, exitDefects, stderr)
+		}
+	}
+}

@@ -470,15 +470,24 @@ func (l *Log) PathNames(path uint32, regions []string) []string {
 			path = l.upper[path]
 			p = &l.Paths[path]
 		}
-		name := "unknown"
-		if r := p.Region; int64(r) < int64(len(regions)) {
-			name = regions[r]
+		name, ok := l.RegionName(path, regions)
+		if !ok {
+			name = "unknown"
 		}
 		names = append(names, name)
 		path = p.Parent
 	}
 	slices.Reverse(names)
 	return names
+}
+
+// RegionName returns the name of a path's innermost region. regions holds the names by region row. ok is false outside
+// of all regions, and for a region that the trace does not define.
+func (l *Log) RegionName(path uint32, regions []string) (name string, ok bool) {
+	if path < uint32(len(l.Paths)) && int64(l.Paths[path].Region) < int64(len(regions)) {
+		return regions[l.Paths[path].Region], true
+	}
+	return "", false
 }
 
 // depth returns the number of regions of a path.
