@@ -86,16 +86,37 @@ func (g *grammarWriter) write() error {
 		}
 	}
 	g.writeIDs(g.n, none)
-	for _, l := range loops {
-		k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
-		if l.Iterations == 0 {
-			k = NoToken // the writer has discarded the loop
+	open := g.openLoops(len(loops))
+	discarded := func(i int) bool { return loops[i].Iterations == 0 || loops[i].Occurrences+open[i] == 0 }
+	for i, l := range loops {
+		if discarded(i) {
+			g.b = le64(le32(g.b, uint32(NoToken), 0), 0)
+			continue
 		}
-		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences)
+		k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
+		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences+open[i])
 	}
-	g.writeIDs(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
+	g.writeIDs(len(loops), discarded)
 	g.flush()
 	return nil
+}
+
+// openLoops returns the numbers of occurrences of n loops in the root of a checkpoint. The grammar counts them when
+// the thread ends: until then, loops there can still grow. A loop that has grown since the last checkpoint has a new
+// number. The old number may occur nowhere then, and its entry becomes that of a discarded loop.
+func (g *grammarWriter) openLoops(n int) []uint64 {
+	counts := make([]uint64, n)
+	if g.t.finished {
+		return counts
+	}
+	for _, piece := range g.root {
+		for _, k := range piece {
+			if k.Type() == grammar.Loop {
+				counts[k.ID()]++
+			}
+		}
+	}
+	return counts
 }
 
 // writeEvent writes an event. It first makes a block of the event's times that are not in a block yet.

@@ -365,6 +365,11 @@ func TestCheckpoint(t *testing.T) {
 			if g := newOutline(th); !g.countsMatch() {
 				t.Fatal("the grammar is not sound")
 			}
+			for i, n := range occurringLoops(th) {
+				if l := th.Loops[i]; l.Occurrences != n || n == 0 && l != (Loop{Sequence: NoToken}) {
+					t.Fatalf("seed %d: loop %d is %+v; it occurs %d times", seed, i, l, n)
+				}
+			}
 			return events(t, th)
 		}
 		same := func(got, want []inputEvent) bool {
@@ -393,4 +398,25 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatalf("seed %d: %d events, want %d", seed, len(got), len(p.list))
 		}
 	}
+}
+
+// occurringLoops counts the occurrences of the loops of a thread: it visits each event of the thread.
+func occurringLoops(th *Thread) []uint64 {
+	counts := make([]uint64, len(th.Loops))
+	var visit func(list []Token)
+	visit = func(list []Token) {
+		for _, k := range list {
+			switch k.Type() {
+			case SequenceToken:
+				visit(th.Sequences[k.ID()].Tokens)
+			case LoopToken:
+				counts[k.ID()]++
+				for range th.Loops[k.ID()].Iterations {
+					visit([]Token{th.Loops[k.ID()].Sequence})
+				}
+			}
+		}
+	}
+	visit(th.Sequences[0].Tokens)
+	return counts
 }
