@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/idset"
@@ -17,21 +18,20 @@ import (
 // held beyond their capacity. Its memory is bounded by the number of open claims, plus the buffers that
 // sort the ids of each kind.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*idsOfKind{C: newIDs("claim"), E: newIDs("event"),
-		D: newIDs("dependency")},
-		open: map[uint32]*resourceUse{}, curves: map[uint32]curveEnd{}}
+	return &checker{d: d, opt: d.Opt, ids: [...]*idsOfKind{E: newIDs("event"), C: newIDs("claim"),
+		D: newIDs("dependency")}, curves: map[uint32]curveEnd{}}
 }
 
 // Finish reports the defects that can be known only after the last event.
 func (c *checker) Finish(ctx context.Context) error {
-	for _, ids := range c.ids {
-		defer ids.set.Close()
+	for _, k := range kindsWithIDs {
+		defer c.ids[k].set.Close()
 	}
 	if c.d.Restore != nil {
 		return nil
 	}
-	for k, ids := range c.ids {
-		if err := ids.set.Finish(ctx, func(id, pos int64) error { return c.recordDuplicate(k, id, pos) }); err != nil {
+	for _, k := range kindsWithIDs {
+		if err := c.ids[k].set.Finish(ctx, func(id, pos int64) error { return c.recordDuplicate(k, id, pos) }); err != nil {
 			return err
 		}
 	}
@@ -53,10 +53,13 @@ func (c *checker) Finish(ctx context.Context) error {
 type checker struct {
 	d      *decoder
 	opt    *format.ReadOptions
-	ids    map[Keyword]*idsOfKind
-	open   map[uint32]*resourceUse
+	ids    [D + 1]*idsOfKind // of kindsWithIDs
+	open   []*resourceUse    // indexed by resource; nil before its first claim
 	curves map[uint32]curveEnd
 }
+
+// kindsWithIDs lists the kinds of lines that have an id of their own.
+var kindsWithIDs = [...]Keyword{E, C, D}
 
 // idsOfKind collects the ids of all claims, of all events or of all dependencies.
 type idsOfKind struct {
@@ -192,8 +195,8 @@ func (c *checker) recordDuplicate(k Keyword, id, line int64) error {
 // reportDuplicates reads the file again and reports every line that has the id of an earlier line. It needs
 // this pass because events arrive in the order of time, and the sets of ids do not store lines.
 func (c *checker) reportDuplicates(ctx context.Context) error {
-	for _, x := range c.ids {
-		if len(x.twice) > 0 {
+	for _, k := range kindsWithIDs {
+		if len(c.ids[k].twice) > 0 {
 			return c.rereadLines(ctx)
 		}
 	}
@@ -221,10 +224,10 @@ func (c *checker) rereadLines(ctx context.Context) error {
 // reportRepeated reports a line if an earlier line has the same id.
 func (c *checker) reportRepeated(l []byte, number int64) error {
 	k, i, _ := parseKeyword(l)
-	x := c.ids[k]
-	if x == nil || len(x.twice) == 0 {
+	if !slices.Contains(kindsWithIDs[:], k) || len(c.ids[k].twice) == 0 {
 		return nil
 	}
+	x := c.ids[k]
 	var r Record
 	if _, p := r.parse(k, l, i); p.severity == trace.Error {
 		return nil
@@ -293,6 +296,9 @@ func (c *checker) checkClaimBegin(x *trace.Cursor) error {
 
 // useOf returns the state of a resource, which it creates if needed.
 func (c *checker) useOf(res uint32) *resourceUse {
+	if int64(res) >= int64(len(c.open)) {
+		c.open = append(c.open, make([]*resourceUse, int(res)+1-len(c.open))...)
+	}
 	u := c.open[res]
 	if u == nil {
 		u = &resourceUse{open: map[int64]*openClaim{}}

@@ -1,25 +1,56 @@
 package etf
 
-import "cmp"
+import "slices"
 
 // places holds the parts of a resource that open claims occupy. It finds the claims that overlap with a part
 // in logarithmic time, however many claims are open. It leaves out claims whose amount is 0.
 type places struct {
+	// few holds the claims while there are at most fewPlaces: then, comparing all is faster than searching trees. From
+	// the next claim on, the trees hold all of them.
+	few    []place
+	trees  bool
 	begins placeTree // ordered by offset
 	ends   placeTree // ordered by the end of the part: offset + amount
 }
 
+// fewPlaces is the largest number of claims that places compares one by one.
+const fewPlaces = 32
+
 func (p *places) add(h *openClaim) {
-	if end := h.offset + h.amount; end > h.offset {
-		p.begins.add(place{h.offset, h.number, end, h})
-		p.ends.add(place{end, h.number, end, h})
+	end := h.offset + h.amount
+	if !(end > h.offset) {
+		return
 	}
+	if len(p.few) < fewPlaces && !p.trees {
+		p.few = append(p.few, place{h.offset, h.number, end, h})
+		return
+	}
+	for i := range p.few {
+		p.addToTrees(p.few[i].claim)
+	}
+	p.few, p.trees = nil, true
+	p.addToTrees(h)
+}
+
+func (p *places) addToTrees(h *openClaim) {
+	end := h.offset + h.amount
+	p.begins.add(place{h.offset, h.number, end, h})
+	p.ends.add(place{end, h.number, end, h})
 }
 
 func (p *places) remove(h *openClaim) {
-	if end := h.offset + h.amount; end > h.offset {
+	end := h.offset + h.amount
+	switch {
+	case !(end > h.offset):
+	case p.trees:
 		p.begins.remove(h.offset, h.number)
 		p.ends.remove(end, h.number)
+		p.trees = p.begins.root != nil
+	default:
+		if i := slices.IndexFunc(p.few, func(x place) bool { return x.claim == h }); i >= 0 {
+			p.few[i] = p.few[len(p.few)-1]
+			p.few = p.few[:len(p.few)-1]
+		}
 	}
 }
 
@@ -29,6 +60,17 @@ func (p *places) overlaps(h *openClaim) (other *openClaim, n int) {
 	end := h.offset + h.amount
 	if end <= h.offset {
 		return nil, 0
+	}
+	if !p.trees {
+		var first *place
+		for i := range p.few {
+			if x := &p.few[i]; x.key < end && x.end > h.offset {
+				if n++; first == nil || x.before(first.key, first.number) {
+					first, other = x, x.claim
+				}
+			}
+		}
+		return other, n
 	}
 	// Count the claims that begin before the end of h, and subtract those that end before its begin.
 	if n = p.begins.countBelow(end) - p.ends.countUpTo(h.offset); n > 0 {
@@ -44,6 +86,11 @@ type place struct {
 	number uint64
 	end    float64
 	claim  *openClaim
+}
+
+// before reports whether a place comes before the given key and number.
+func (p *place) before(key float64, number uint64) bool {
+	return p.key < key || p.key == key && p.number < number
 }
 
 // placeTree is a treap: a search tree by key that is also a heap by random priority. The random
@@ -86,7 +133,7 @@ func (n *placeNode) split(key float64, number uint64) (before, rest *placeNode) 
 	switch {
 	case n == nil:
 		return nil, nil
-	case cmp.Or(cmp.Compare(n.key, key), cmp.Compare(n.number, number)) < 0:
+	case n.before(key, number):
 		n.right, rest = n.right.split(key, number)
 		return n.update(), rest
 	}

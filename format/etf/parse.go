@@ -59,12 +59,6 @@ type blockEvents struct {
 	ends    pendingHeap
 }
 
-// idPlace records for the linker which claim or event has an id, and where it is.
-type idPlace struct {
-	kind, id, line, t0, t1 int64
-	loc                    uint32
-}
-
 // blockParser converts the lines of a block to events, and holds the results.
 type blockParser struct {
 	d           *decoder

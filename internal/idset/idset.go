@@ -17,6 +17,7 @@ type Set struct {
 	ranges []span // disjoint ranges in ascending order
 	rest   *extsort.Sorter
 	memory int
+	grown  int // index of the range that grew last
 }
 
 type span struct{ lo, hi int64 }
@@ -27,15 +28,19 @@ func New(memory int) *Set { return &Set{memory: memory} }
 // Add adds an id that occurs at a place. duplicate is true if the id is certainly a duplicate. [Set.Finish]
 // reports the duplicates that Add cannot recognise.
 func (s *Set) Add(id, place int64) (duplicate bool, err error) {
-	if n := len(s.ranges); n > 0 && id > s.ranges[n-1].hi && id-1 == s.ranges[n-1].hi {
-		s.ranges[n-1].hi = id
-		return false, nil
+	if s.grown < len(s.ranges) { // most ids follow the one before
+		x := &s.ranges[s.grown]
+		if id > x.hi && id-1 == x.hi && (s.grown+1 == len(s.ranges) || id+1 < s.ranges[s.grown+1].lo) {
+			x.hi = id
+			return false, nil
+		}
 	}
 	i, found := s.find(id)
 	if found {
 		return true, nil
 	}
 	// If the id closes the gap between two ranges, they become one range.
+	s.grown = max(0, i-1)
 	left := i > 0 && s.ranges[i-1].hi+1 == id
 	right := i < len(s.ranges) && s.ranges[i].lo-1 == id
 	switch {
