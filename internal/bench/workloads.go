@@ -39,6 +39,10 @@ var recordedTraces = map[string][]string{
 	"pallas": {"format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
 }
 
+// workloadFormats lists the formats, and the endings of their files.
+var workloadFormats = [][2]string{{"otf", ".otf"}, {"otf2", ".otf2"}, {"pallas", ".pallas"}, {"picl", ".trf"},
+	{"etf", ".etf"}}
+
 // workloadTools holds the formats' own tools, by format. For each tool it has the command that reads a whole
 // trace, and the command that prints a trace.
 var workloadTools = map[string]struct {
@@ -58,11 +62,12 @@ var workloadAnalyses = []struct {
 
 // measure measures every workload in every format.
 func (r *workloadsReport) measure(b *session) error {
-	for _, format := range []string{"otf", "otf2", "pallas"} {
+	for _, f := range workloadFormats {
+		format := f[0]
 		for _, name := range workloadNames {
 			x := &workloadTrace{format: format, name: name, events: r.events}
 			r.traces = append(r.traces, x)
-			if _, err := b.try(&r.problems, name, task{format, func() error { return b.workload(x) }}); err != nil {
+			if _, err := b.try(&r.problems, name, task{format, func() error { return b.workload(x, f[1]) }}); err != nil {
 				return err
 			}
 		}
@@ -84,20 +89,20 @@ func (r *workloadsReport) measure(b *session) error {
 	return nil
 }
 
-// workload generates a trace and measures it.
-func (b *session) workload(x *workloadTrace) error {
+// workload generates a trace with the given ending and measures it.
+func (b *session) workload(x *workloadTrace, ending string) error {
 	dir, err := os.MkdirTemp(b.dir, x.name+"-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "trace."+x.format)
+	path := filepath.Join(dir, "trace"+ending)
 	if _, err := b.weftRun("generate", "--workload", x.name, "--events", strconv.FormatInt(x.events, 10),
 		path); err != nil {
 		return err
 	}
 	x.bytes = bytesIn(dir)
-	if err := b.decoded(x, path); err != nil || x.format == "pallas" {
+	if err := b.decoded(x, path); err != nil {
 		return err
 	}
 	x.analyses = make([][]usage, len(workloadAnalyses))
@@ -257,7 +262,10 @@ func (r *workloadsReport) document() []byte {
 // sizes writes the section about the sizes of traces.
 func (r *workloadsReport) sizes() {
 	r.printf("## Size\n\nBytes per event of the traces that `weft generate` writes.\n\n")
-	formats := []string{"otf", "otf2", "pallas"}
+	var formats []string
+	for _, f := range workloadFormats {
+		formats = append(formats, f[0])
+	}
 	var rows [][]string
 	for _, name := range workloadNames {
 		row := []string{name}
