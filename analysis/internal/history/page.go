@@ -195,12 +195,13 @@ func (l *Location) SpanOf(n int32) (i int, first int32) {
 // unpack reads the calls of a page.
 func (h *History) unpack(l *Location, p *page) {
 	x := h.cache.newCalls(l, p)
-	err := h.Log.ReadChunk(l.number, p.chunk, func(c *synclog.Call) {
-		x.times = append(x.times, c.Before...)
-		before := len(x.times)
-		x.times = append(x.times, c.Inside...)
-		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: uint32(before),
-			inside: uint32(len(x.times)), Role: c.Role, Last: c.Last, Init: c.Init,
+	var err error
+	times := uint32(0)
+	x.times, err = h.Log.ReadChunk(l.number, p.chunk, x.times, func(c *synclog.Call) {
+		before := times + uint32(len(c.Before))
+		times = before + uint32(len(c.Inside))
+		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: before,
+			inside: times, Role: c.Role, Last: c.Last, Init: c.Init,
 			Work: c.Device && !c.Idle, TeamBarrier: c.InTeam || c.Unteamed && !c.Team.Identified()})
 	})
 	if err != nil {

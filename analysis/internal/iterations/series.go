@@ -85,6 +85,7 @@ func (x *Times) findSeries() error {
 		next, location uint32
 		list           *[]timeBefore
 	}, len(much))
+	var times []synclog.PathTime
 	for loc, l := range x.h.Locations {
 		if l == nil {
 			continue
@@ -97,7 +98,8 @@ func (x *Times) findSeries() error {
 		}
 		for i := range chunks {
 			n := chunks[i].First
-			err := x.h.Log.ReadChunk(uint32(loc), &chunks[i], func(c *synclog.Call) {
+			var err error
+			times, err = x.h.Log.ReadChunk(uint32(loc), &chunks[i], times[:0], func(c *synclog.Call) {
 				for _, t := range c.Before {
 					if int64(t.Path) >= int64(len(much)) || much[t.Path] < LeastShare*x.all {
 						continue

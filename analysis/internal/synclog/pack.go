@@ -76,8 +76,10 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 		if c.flags&isPoint != 0 {
 			l.addOperation(c.inside)
 		}
+		b = append(b, 0)
+		at := len(b)
 		b = l.appendTimes(b, c.before)
-		b = l.appendTimes(b, c.inside)
+		b = prependSize(l.appendTimes(b, c.inside), at)
 	}
 	l.buf, l.end = b, c.leave
 	l.packed++
@@ -85,6 +87,17 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 		return nil
 	}
 	return w.flush(l)
+}
+
+// prependSize writes the number of bytes of b from at on before them. One byte before at is free for it.
+func prependSize(b []byte, at int) []byte {
+	n := uint64(len(b) - at)
+	if n < 0x80 {
+		b[at-1] = byte(n)
+		return b
+	}
+	var size [binary.MaxVarintLen64]byte
+	return slices.Replace(b, at-1, at, size[:binary.PutUvarint(size[:], n)]...)
 }
 
 // appendTimes appends packed exclusive times, and adds them to the sums of the lane.

@@ -10,8 +10,8 @@ import (
 )
 
 // Scan calls f with each call, in the order in which the calls end. Calls with equal ends come in the order of
-// [TieRank], and then in the order of their locations. A call is valid until f returns. Scan can be called
-// several times.
+// [TieRank], and then in the order of their locations. The calls have no times. A call is valid until f returns. Scan
+// can be called several times.
 func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	h := make([]*reader, 0, len(l.lanes)) // a heap
 	for _, x := range l.lanes {
@@ -95,20 +95,24 @@ func (l *Log) Chunks(location uint32) []Chunk {
 }
 
 // ReadChunk calls f with each call of a chunk of a location, in order. The calls have no Points. A
-// call is valid until f returns. ReadChunk must not be called by several goroutines at the same time.
-func (l *Log) ReadChunk(location uint32, chunk *Chunk, f func(*Call)) error {
+// call is valid until f returns. The times of the calls are appended to times, which ReadChunk returns: those before a
+// call, then those in the call, and then those before the next one. ReadChunk must not be called by several goroutines at
+// the same time.
+func (l *Log) ReadChunk(location uint32, chunk *Chunk, times []PathTime, f func(*Call)) ([]PathTime, error) {
 	r := &l.chunkReader
 	r.log, r.lane = l, l.lane(location)
 	r.call.Leave = chunk.Since
 	var err error
 	if r.data, err = l.store.Read(chunk.data, &r.room); err != nil {
-		return err
+		return times, err
 	}
+	r.times = times
 	for len(r.data) > 0 {
 		r.unpack(false)
 		f(&r.call)
 	}
-	return nil
+	times, r.times = r.times, nil
+	return times, nil
 }
 
 // reader unpacks the calls of a location.
@@ -120,6 +124,8 @@ type reader struct {
 	// room is a buffer for chunks from the file.
 	room []byte
 	call Call
+	// times collects the times of the calls for ReadChunk.
+	times []PathTime
 }
 
 // number returns the number at the start of b, and the rest of b.
@@ -146,7 +152,7 @@ func (r *reader) next() (ok bool, err error) {
 	return true, nil
 }
 
-// unpack unpacks the call at the start of r.data, with or without its points.
+// unpack unpacks the call at the start of r.data, with its points or with its times.
 func (r *reader) unpack(withPoints bool) {
 	c, b, w := &r.call, r.data, r.lane.worker
 	flags := b[0]
@@ -169,7 +175,7 @@ func (r *reader) unpack(withPoints bool) {
 		c.Role = trace.CollectiveRole
 	}
 	c.Team, c.Busy = Team{}, c.Busy[:0]
-	c.Points, c.Before, c.Inside = c.Points[:0], c.Before[:0], c.Inside[:0]
+	c.Points, c.Before, c.Inside = c.Points[:0], nil, nil
 	if c.InTeam || c.Unteamed {
 		c.Team.Communicator, b = number(b)
 		c.Team.Visit, b = number(b)
@@ -208,31 +214,35 @@ func (r *reader) unpack(withPoints bool) {
 		c.Points = append(c.Points, p)
 	}
 	if r.log.times {
-		c.Before, b = w.unpackTimes(c.Before, b)
-		c.Inside, b = w.unpackTimes(c.Inside, b)
+		length, b = number(b)
+		if withPoints {
+			b = b[length:]
+		} else {
+			c.Before, b = r.unpackTimes(b)
+			c.Inside, b = r.unpackTimes(b)
+		}
 	}
 	if flags&fromBegin != 0 {
-		c.Enter = r.log.First
-		if r.log.times {
+		if c.Enter = r.log.First; len(c.Inside) > 0 {
 			c.Inside[0].Time += r.lane.waited // element 0 is the time outside of all regions
 		}
 	}
 	r.data = b
 }
 
-// unpackTimes appends the exclusive times at the start of b to list. It returns the list and the rest
-// of b.
-func (w *worker) unpackTimes(list []PathTime, b []byte) ([]PathTime, []byte) {
+// unpackTimes appends the exclusive times at the start of b to r.times. It returns these times and the rest of b.
+func (r *reader) unpackTimes(b []byte) ([]PathTime, []byte) {
 	n, b := number(b)
+	from, places := len(r.times), r.lane.worker.places
 	for range n {
 		var node, time uint64
 		node, b = number(b)
 		time, b = number(b)
 		x := PathTime{NoPath, int64(time)}
 		if node > 0 {
-			x.Path = w.places[node-1]
+			x.Path = places[node-1]
 		}
-		list = append(list, x)
+		r.times = append(r.times, x)
 	}
-	return list, b
+	return r.times[from:], b
 }
