@@ -65,7 +65,12 @@ type retimer struct {
 type variant struct {
 	Options
 	scale []float64 // indexed by path: the result of Options.Scale; nil if all are 1
+	// at is indexed by path and location: the result of Options.At. It is nil if all are 1, or if there are too many.
+	at []float64
 }
+
+// mostFactors is the largest number of paths, multiplied by the number of locations, for which variant.at is used.
+const mostFactors = 1 << 16
 
 // arrival is the new time, for each variant, at which the last member of an operation arrives. left is the number of
 // members that still need this time.
@@ -140,23 +145,36 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 	for _, x := range h.Log.Paths {
 		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
 	}
+	tables := (paths+1)*len(h.Locations) <= mostFactors
 	for i, opt := range opts {
 		v := &r.variants[i]
 		v.Options = opt
+		if opt.At != nil && tables {
+			v.at = make([]float64, 0, (paths+1)*len(h.Locations))
+		}
 		r.network = r.network || opt.Transfer != 1
 		r.stretched = r.stretched || opt.Transfer != 1 && opt.Stretch != nil
 		if opt.Scale != nil {
 			v.scale = make([]float64, paths+1)
 		}
 		for p := range paths + 1 {
-			if opt.Scale != nil {
-				path := uint32(p)
-				if p == paths {
-					path = synclog.NoPath
-				}
-				v.scale[p] = opt.Scale(path)
+			path := uint32(p)
+			if p == paths {
+				path = synclog.NoPath
 			}
-			if v.scale != nil && v.scale[p] != 1 || opt.At != nil || opt.Stretch != nil {
+			changes := opt.Stretch != nil || opt.At != nil && !tables
+			if opt.Scale != nil {
+				v.scale[p] = opt.Scale(path)
+				changes = changes || v.scale[p] != 1
+			}
+			if v.at != nil {
+				for loc := range h.Locations {
+					f := opt.At(path, uint32(loc))
+					v.at = append(v.at, f)
+					changes = changes || f != 1
+				}
+			}
+			if changes {
 				r.changing[p] = append(r.changing[p], i)
 			}
 		}
@@ -234,7 +252,10 @@ func (r *retimer) scaled(k int, path, loc uint32, t int64) int64 {
 	if v.scale != nil {
 		f = v.scale[min(path, uint32(len(v.scale)-1))]
 	}
-	if v.At != nil {
+	switch {
+	case v.at != nil:
+		f *= v.at[int(min(path, uint32(len(r.changing)-1)))*len(r.h.Locations)+int(loc)]
+	case v.At != nil:
 		f *= v.At(path, loc)
 	}
 	if f == 1 {
