@@ -96,8 +96,8 @@ func (l *Log) Chunks(location uint32) []Chunk {
 
 // ReadChunk calls f with each call of a chunk of a location, in order. The calls have no Points. A
 // call is valid until f returns. The times of the calls are appended to times, which ReadChunk returns: those before a
-// call, then those in the call, and then those before the next one. ReadChunk must not be called by several goroutines at
-// the same time.
+// call, then those in the call, and then those before the next one. ReadChunk must not be called by several goroutines
+// at the same time.
 func (l *Log) ReadChunk(location uint32, chunk *Chunk, times []PathTime, f func(*Call)) ([]PathTime, error) {
 	r := &l.chunkReader
 	r.log, r.lane = l, l.lane(location)

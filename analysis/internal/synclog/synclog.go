@@ -115,9 +115,9 @@ type Call struct {
 	Points []Point // in the order of time
 	// Before and Inside hold the exclusive times of paths since the end of the location's previous call.
 	// Before holds the times up to Enter, and Inside the times from Enter to Leave. Both are set only by
-	// [Log.ReadChunk], with Options.Times. If the previous call is inside of this call and thus ended after Enter, all times are in
-	// Inside. Last is set for the last element of a location, which is not a call: its Before holds the times
-	// after the last call.
+	// [Log.ReadChunk], with Options.Times. If the previous call is inside of this call and thus ended after
+	// Enter, all times are in Inside. Last is set for the last element of a location, which is not a call:
+	// its Before holds the times after the last call.
 	Before, Inside []PathTime
 	Last           bool
 }
