@@ -55,8 +55,9 @@ var race = []struct {
 var pureGo = []string{"CGO_ENABLED=0",
 	"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath -pgo=off -ldflags=-w")}
 
-// raceEnv is the environment of builds with the race detector.
-var raceEnv = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
+// raceEnv is the environment of builds with the race detector. They have no tables for debuggers either.
+var raceEnv = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0",
+	"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -ldflags=-w")}
 
 func main() {
 	quick := flag.Bool("quick", false,
