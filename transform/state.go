@@ -184,6 +184,7 @@ type state struct {
 	among   openset.Index[uint32]
 	rest    openset.Map[pairKey, []openRow]
 	byLine  bool // the value of trace.Definitions.ClaimLines
+	begun   int  // number of open collective operations
 	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.
 	rows  []*row
 	lists [][]openRow
@@ -233,6 +234,9 @@ func (s *state) update(c *trace.Cursor) {
 		if i < 0 {
 			return
 		}
+		if s.begun > 0 {
+			s.abandon(s.regions[i].seq)
+		}
 		s.free(s.regions[i].row)
 		s.regions[i].row = nil
 		s.regions = openset.Close(&s.among, s.regions, i, c.Ref())
@@ -253,12 +257,14 @@ func (s *state) update(c *trace.Cursor) {
 		}
 		last := len(l) - 1
 		s.free(l[last].row)
-		if l = l[:last]; last > 0 {
-			s.rest.Put(id, l)
-		} else {
-			s.lists = append(s.lists, l)
+		if p.class == pairings[trace.CollectiveEnd].class {
+			s.begun--
 		}
+		s.putBack(id, l[:last])
 		return
+	}
+	if k == trace.CollectiveBegin {
+		s.begun++
 	}
 	if n := len(s.lists) - 1; !found && n >= 0 {
 		l, s.lists = s.lists[n], s.lists[:n]
@@ -269,6 +275,36 @@ func (s *state) update(c *trace.Cursor) {
 		l = l[:0] // a claim that begins again ends the open claim
 	}
 	s.rest.Put(id, append(l, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)}))
+}
+
+// putBack stores the open rows with a key after some of them have been closed.
+func (s *state) putBack(id pairKey, l []openRow) {
+	if len(l) > 0 {
+		s.rest.Put(id, l)
+	} else {
+		s.lists = append(s.lists, l)
+	}
+}
+
+// abandon closes the collective operations that have begun since a visit, which now ends. Some recorders, such as
+// EZTrace, never write the end of a non-blocking operation.
+func (s *state) abandon(since int64) {
+	var ids []pairKey
+	s.rest.All(func(id pairKey, l []openRow) bool {
+		if id.class == pairings[trace.CollectiveBegin].class && l[len(l)-1].seq > since {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	for _, id := range ids {
+		l, _ := s.rest.Take(id)
+		for len(l) > 0 && l[len(l)-1].seq > since {
+			s.free(l[len(l)-1].row)
+			l = l[:len(l)-1]
+			s.begun--
+		}
+		s.putBack(id, l)
+	}
 }
 
 // list returns the open rows in the order of their begins. It leaves out sends that are not complete, because
@@ -292,7 +328,7 @@ func (s *state) list() []openRow {
 
 // clone returns an independent copy of the state.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine}
+	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine, begun: s.begun}
 	s.rest.All(func(k pairKey, l []openRow) bool {
 		c.rest.Put(k, cloneRows(l))
 		return true
