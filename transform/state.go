@@ -183,8 +183,8 @@ type state struct {
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
 	rest    openset.Map[pairKey, []openRow]
-	byLine  bool // the value of trace.Definitions.ClaimLines
-	begun   int  // number of open collective operations
+	byLine  bool      // the value of trace.Definitions.ClaimLines
+	begun   []pairKey // keys of the open collective operations, in the order of their begins
 	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.
 	rows  []*row
 	lists [][]openRow
@@ -234,7 +234,7 @@ func (s *state) update(c *trace.Cursor) {
 		if i < 0 {
 			return
 		}
-		if s.begun > 0 {
+		if len(s.begun) > 0 {
 			s.abandon(s.regions[i].seq)
 		}
 		s.free(s.regions[i].row)
@@ -258,13 +258,13 @@ func (s *state) update(c *trace.Cursor) {
 		last := len(l) - 1
 		s.free(l[last].row)
 		if p.class == pairings[trace.CollectiveEnd].class {
-			s.begun--
+			s.forget(id)
 		}
 		s.putBack(id, l[:last])
 		return
 	}
 	if k == trace.CollectiveBegin {
-		s.begun++
+		s.begun = append(s.begun, id)
 	}
 	if n := len(s.lists) - 1; !found && n >= 0 {
 		l, s.lists = s.lists[n], s.lists[:n]
@@ -286,24 +286,30 @@ func (s *state) putBack(id pairKey, l []openRow) {
 	}
 }
 
+// forget removes the latest open collective operation with a key from the list of these operations.
+func (s *state) forget(id pairKey) {
+	for i, x := range slices.Backward(s.begun) {
+		if x == id {
+			s.begun = slices.Delete(s.begun, i, i+1)
+			return
+		}
+	}
+}
+
 // abandon closes the collective operations that have begun since a visit, which now ends. Some recorders, such as
 // EZTrace, never write the end of a non-blocking operation.
 func (s *state) abandon(since int64) {
-	var ids []pairKey
-	s.rest.All(func(id pairKey, l []openRow) bool {
-		if id.class == pairings[trace.CollectiveBegin].class && l[len(l)-1].seq > since {
-			ids = append(ids, id)
-		}
-		return true
-	})
-	for _, id := range ids {
+	for n := len(s.begun) - 1; n >= 0; n-- {
+		id := s.begun[n]
 		l, _ := s.rest.Take(id)
-		for len(l) > 0 && l[len(l)-1].seq > since {
-			s.free(l[len(l)-1].row)
-			l = l[:len(l)-1]
-			s.begun--
+		last := len(l) - 1
+		if l[last].seq < since {
+			s.rest.Put(id, l)
+			return
 		}
-		s.putBack(id, l)
+		s.free(l[last].row)
+		s.putBack(id, l[:last])
+		s.begun = s.begun[:n]
 	}
 }
 
@@ -328,7 +334,8 @@ func (s *state) list() []openRow {
 
 // clone returns an independent copy of the state.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine, begun: s.begun}
+	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine,
+		begun: slices.Clone(s.begun)}
 	s.rest.All(func(k pairKey, l []openRow) bool {
 		c.rest.Put(k, cloneRows(l))
 		return true
