@@ -183,7 +183,8 @@ type state struct {
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
 	rest    openset.Map[pairKey, []openRow]
-	byLine  bool // the value of trace.Definitions.ClaimLines
+	byLine  bool      // the value of trace.Definitions.ClaimLines
+	begun   []pairKey // keys of the open collective operations, in the order of their begins
 	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.
 	rows  []*row
 	lists [][]openRow
@@ -233,6 +234,9 @@ func (s *state) update(c *trace.Cursor) {
 		if i < 0 {
 			return
 		}
+		if len(s.begun) > 0 {
+			s.abandon(s.regions[i].seq)
+		}
 		s.free(s.regions[i].row)
 		s.regions[i].row = nil
 		s.regions = openset.Close(&s.among, s.regions, i, c.Ref())
@@ -253,12 +257,14 @@ func (s *state) update(c *trace.Cursor) {
 		}
 		last := len(l) - 1
 		s.free(l[last].row)
-		if l = l[:last]; last > 0 {
-			s.rest.Put(id, l)
-		} else {
-			s.lists = append(s.lists, l)
+		if p.class == pairings[trace.CollectiveEnd].class {
+			s.forget(id)
 		}
+		s.putBack(id, l[:last])
 		return
+	}
+	if k == trace.CollectiveBegin {
+		s.begun = append(s.begun, id)
 	}
 	if n := len(s.lists) - 1; !found && n >= 0 {
 		l, s.lists = s.lists[n], s.lists[:n]
@@ -269,6 +275,42 @@ func (s *state) update(c *trace.Cursor) {
 		l = l[:0] // a claim that begins again ends the open claim
 	}
 	s.rest.Put(id, append(l, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)}))
+}
+
+// putBack stores the open rows with a key after some of them have been closed.
+func (s *state) putBack(id pairKey, l []openRow) {
+	if len(l) > 0 {
+		s.rest.Put(id, l)
+	} else {
+		s.lists = append(s.lists, l)
+	}
+}
+
+// forget removes the latest open collective operation with a key from the list of these operations.
+func (s *state) forget(id pairKey) {
+	for i, x := range slices.Backward(s.begun) {
+		if x == id {
+			s.begun = slices.Delete(s.begun, i, i+1)
+			return
+		}
+	}
+}
+
+// abandon closes the collective operations that have begun since a visit, which now ends. Some recorders, such as
+// EZTrace, never write the end of a non-blocking operation.
+func (s *state) abandon(since int64) {
+	for n := len(s.begun) - 1; n >= 0; n-- {
+		id := s.begun[n]
+		l, _ := s.rest.Take(id)
+		last := len(l) - 1
+		if l[last].seq < since {
+			s.rest.Put(id, l)
+			return
+		}
+		s.free(l[last].row)
+		s.putBack(id, l[:last])
+		s.begun = s.begun[:n]
+	}
 }
 
 // list returns the open rows in the order of their begins. It leaves out sends that are not complete, because
@@ -292,7 +334,8 @@ func (s *state) list() []openRow {
 
 // clone returns an independent copy of the state.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine}
+	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine,
+		begun: slices.Clone(s.begun)}
 	s.rest.All(func(k pairKey, l []openRow) bool {
 		c.rest.Put(k, cloneRows(l))
 		return true

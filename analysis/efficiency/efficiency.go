@@ -322,11 +322,12 @@ func sumThreads(h *history.History) *sums {
 }
 
 // isBody reports whether a region contains the body of a critical section, and not only the entry or exit of
-// the section. Such a region is a structured block ("_sblock"), or a region in which EZTrace records the whole
-// section.
+// the section. Such a region is a structured block, which its role or its name states ("_sblock", or
+// "!$omp critical sblock @file:line"), or a region in which EZTrace records the whole section.
 func isBody(r *trace.Region) bool {
-	return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") || r.Name == "OpenMP critical" ||
-		r.Name == "OpenMP Ordered"
+	name := strings.ToLower(r.Name)
+	return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") || strings.HasPrefix(name, "!$omp critical sblock") ||
+		strings.HasPrefix(name, "!$omp ordered sblock") || r.Name == "OpenMP critical" || r.Name == "OpenMP Ordered"
 }
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one

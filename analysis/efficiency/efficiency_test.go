@@ -228,6 +228,30 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// TestBodyOfSection checks the useful time of a thread in a critical section, in a trace that has no roles of regions,
+// as in OTF and Pallas. Entering the section takes 10 + 5 ticks, which are not useful; its body takes 40, and the rest
+// of main 45.
+func TestBodyOfSection(t *testing.T) {
+	for _, section := range []string{"critical", "ordered"} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+		l := r.Thread("0", r.Process("p", r.Machine("m")))
+		outer, body := r.Region("!$omp "+section+" @a.c:3"), r.Region("!$omp "+section+" sblock @a.c:3")
+		r.Enter(l, 0, r.Region("main"))
+		r.Enter(l, 20, outer)
+		r.Enter(l, 30, body)
+		r.Leave(l, 70, body)
+		r.Leave(l, 75, outer)
+		r.Leave(l, 100, r.Region("main"))
+		x, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{Rows: trace.NewRows(r.Defs())})
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if x.UsefulMax != 85 {
+			t.Errorf("%s: found a useful time of %d, expected 40 + 45", section, x.UsefulMax)
+		}
+	}
+}
+
 // TestWaitingReceive checks the factors of a trace of PICL with a receive that has waited (-52), by hand. Rank 0 sends
 // from 100 to 110 and ends at 150: U = 140. Rank 1 receives from 20 to 120 and ends at 300: U = 200. On an ideal
 // network, the receive ends at 100 and the run at 280. A rank that idles (-601) from 0 to 250 has no useful time.

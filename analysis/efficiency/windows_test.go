@@ -172,3 +172,31 @@ func TestWindowsOfOperations(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsOfUnendedOperations checks the useful times of windows of a trace in which a non-blocking operation
+// begins in its call and never ends, as EZTrace records it. The rank is in MPI_Ibarrier from 10 to 14, in MPI_Barrier
+// from 60 to 70, and computes in the rest of its 100 ticks.
+func TestWindowsOfUnendedOperations(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc := r.Thread("0", r.Process("p", r.Machine("m")))
+	r.Enter(loc, 0, r.Region("main"))
+	r.Enter(loc, 10, r.Region("MPI_Ibarrier"))
+	r.Event(loc, 12, trace.CollectiveBegin, trace.NoRef, nil)
+	r.Leave(loc, 14, r.Region("MPI_Ibarrier"))
+	r.Enter(loc, 60, r.Region("MPI_Barrier"))
+	r.Event(loc, 61, trace.CollectiveBegin, trace.NoRef, nil)
+	r.Event(loc, 69, trace.CollectiveEnd, trace.NoRef, []uint64{0, trace.Undefined, trace.Undefined, 0, 0,
+		trace.Undefined})
+	r.Leave(loc, 70, r.Region("MPI_Barrier"))
+	r.Leave(loc, 100, r.Region("main"))
+	for from, expected := range map[int64]int64{0: 86, 12: 46 + 30, 14: 46 + 30, 30: 30 + 30, 65: 30, 80: 20} {
+		piece := transform.CutRunning(format.Recorded(r), trace.Window{From: from, To: 101}, nil)
+		x, ok, err := efficiency.Find(t.Context(), piece, efficiency.Options{Part: true})
+		if err != nil || !ok {
+			t.Fatal(from, ok, err)
+		}
+		if x.Useful.Int64() != expected {
+			t.Errorf("from %d on: found %d useful ticks, expected %d", from, x.Useful.Int64(), expected)
+		}
+	}
+}

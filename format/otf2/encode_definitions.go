@@ -116,7 +116,7 @@ func (e *encoder) defineRegions(put func(id uint8, v ...uint64), name func(strin
 		role, paradigm := uint64(1), uint64(1) // a user function
 		roleName, paradigmName := r.Role, r.Group
 		if e.scorep != nil {
-			roleName = cmp.Or(scorepRoles[d.RegionRole(&r)], roleName)
+			roleName = scorepRole(d, &r)
 			paradigmName = cmp.Or(scorepParadigms[d.RegionParadigm(&r)], paradigmName)
 		}
 		if at := slices.Index(regionRoles, roleName); at >= 0 {

@@ -1,7 +1,10 @@
 package otf2
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -103,6 +106,35 @@ var scorepRoles = map[trace.Role]string{trace.SendRole: "POINT2POINT", trace.Rec
 	trace.CollectiveRole: "COLL_OTHER", trace.ForkRole: "PARALLEL", trace.WorksharingRole: "WORKSHARE",
 	trace.TaskRole: "TASK", trace.TaskCreateRole: "TASK_CREATE", trace.TaskWaitRole: "TASK_WAIT",
 	trace.LockRole: "CRITICAL", trace.IORole: "FILE_IO", trace.MemoryRole: "ALLOCATE", trace.RuntimeRole: "ARTIFICIAL"}
+
+// openMPRoles lists prefixes of the names that Score-P gives to constructs of OpenMP, without "!$omp ", and their
+// roles. The first matching prefix determines the role.
+var openMPRoles = [][2]string{{"critical sblock", "CRITICAL_SBLOCK"}, {"ordered sblock", "ORDERED_SBLOCK"},
+	{"ordered", "ORDERED"}, {"single sblock", "SINGLE_SBLOCK"}, {"single", "SINGLE"}, {"atomic", "ATOMIC"},
+	{"for", "LOOP"}, {"do", "LOOP"}, {"sections", "SECTIONS"}, {"section", "SECTION"}, {"master", "MASTER"},
+	{"flush", "FLUSH"}}
+
+// scorepRole returns OTF2's role of a region. It is the role that the trace records, unless that only states that the
+// region is a function. Otherwise it follows from the name.
+func scorepRole(d *trace.Definitions, r *trace.Region) string {
+	if d.RegionParadigm(r) != "" {
+		switch role := strings.ToUpper(r.Role); role {
+		case "UNKNOWN", "FUNCTION", "WRAPPER", "CODE":
+		default:
+			if slices.Contains(regionRoles, role) {
+				return role
+			}
+		}
+	}
+	if construct, ok := strings.CutPrefix(strings.ToLower(r.Name), "!$omp "); ok {
+		for _, x := range openMPRoles {
+			if strings.HasPrefix(construct, x[0]) {
+				return x[1]
+			}
+		}
+	}
+	return cmp.Or(scorepRoles[d.RegionRole(r)], r.Role)
+}
 
 // scorepParadigms maps weft's paradigms of regions to OTF2's paradigms.
 var scorepParadigms = map[trace.Paradigm]string{trace.MPI: "MPI", trace.SHMEM: "SHMEM", trace.OpenMP: "OPENMP",

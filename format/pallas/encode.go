@@ -125,9 +125,12 @@ type encodedThread struct {
 
 const textName = "text" // name of the attribute with the text of a comment
 
-// noGroup is the archive of locations that belong to no group. The archive of a group has the index of
-// the group plus 1.
-const noGroup = 0
+// noGroup is the archive of locations that belong to no group. Unlike other archives, it is no process. The archive
+// of a group has the index of the group plus 1.
+const (
+	noGroup     = 0
+	noGroupName = "locations"
+)
 
 // Create returns an encoder that writes to out.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
@@ -641,7 +644,7 @@ func (e *encoder) Close() error {
 			e.string(a.Doc), AttributeType(e.types.Of(d, uint32(i), trace.String))})
 	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
-		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
+		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string(noGroupName), NoRef})
 	}
 	for i, g := range d.Groups.All() {
 		name, parent := g.Name, NoRef

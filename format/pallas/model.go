@@ -246,8 +246,11 @@ func (m *model) addArchive(a *Archive) {
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
 	m.scopes[a.ID] = s
 	m.define(s)
+	g := m.defs.Groups.At(m.groups[a.ID])
+	if a.ID != noGroup || g.Name != noGroupName {
+		g.Kind = "process"
+	}
 	for _, x := range a.Metadata {
-		g := m.defs.Groups.At(m.groups[a.ID])
 		g.Attrs = append(g.Attrs, trace.Attr{Key: trace.ToUTF8(x.Key), Value: trace.StringValue(trace.ToUTF8(x.Value))})
 	}
 	for _, l := range a.Locations {

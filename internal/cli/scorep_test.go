@@ -73,6 +73,32 @@ func TestLikeScoreP(t *testing.T) {
 	}
 }
 
+// TestScorePRoles checks the roles of OpenMP's regions in the layout of Score-P, with which the archive in testdata was
+// made (make_omp.py), also if they follow from the names, because OTF has no roles.
+func TestScorePRoles(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	dir := t.TempDir()
+	const omp = "../../analysis/waits/testdata/omp/traces.otf2"
+	otf, again := filepath.Join(dir, "plain.otf"), filepath.Join(dir, "again.otf2")
+	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", omp, otf)
+	weft(t, 0, "convert", "-q", "--option", "otf2.like=scorep", omp, again)
+	fromNames, generated := filepath.Join(dir, "names.otf2"), filepath.Join(dir, "generated.otf2")
+	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", "--option", "otf2.like=scorep", otf, fromNames)
+	weft(t, 0, "generate", "--workload", "phases", "--threads", "2", "--lock", "1ms", "--events", "500", generated)
+	for _, path := range []string{again, fromNames, generated} {
+		out, _ := runTool(t, path, "otf2-print", "-G")
+		for name, role := range map[string]string{"parallel": "PARALLEL", "critical": "CRITICAL",
+			"critical sblock": "CRITICAL_SBLOCK", "implicit barrier": "IMPLICIT_BARRIER"} {
+			line := `(?m)^REGION +\d+  Name: "!\$omp ` + name + `( @a.c:\d)?".* Role: ` + role + `, Paradigm: "?OPENMP`
+			if !regexp.MustCompile(line).Match(out) {
+				t.Errorf("%s: otf2-print finds no region %s with the role %s", path, name, role)
+			}
+		}
+	}
+}
+
 // TestScorePLayoutStays checks that commands that change no event keep the layout of an archive that weft generate has
 // written, with the processes and master threads of Score-P. otf2-print must show the same for both archives.
 func TestScorePLayoutStays(t *testing.T) {
