@@ -179,6 +179,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.rewrite(m)
 	}
 	e.calls = collective.NewCalls(d, &e.loss, e.plain, nil)
+	e.loss.AddBase(d.Clock)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {
