@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -55,6 +56,14 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 // format has no times before 0.
 func (l *Loss) AddShift(c trace.Clock, ticks int64) {
 	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
+}
+
+// AddBase counts that times which nearly exceed int64, or exceed it, are written as times from the first one on.
+func (l *Loss) AddBase(c trace.Clock) {
+	if c.Base > 0 {
+		l.Add("trace", "time", Degraded, fmt.Sprintf(
+			"begins at 0 instead of tick %d, since times of 2⁶¹ ticks or more count from the first one", c.Base), 1)
+	}
 }
 
 // Rows returns all losses, the worst first.

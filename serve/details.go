@@ -345,11 +345,11 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v u
 
 // valueText formats an attribute value for display. References are replaced by names.
 func valueText(defs *trace.Definitions, v trace.Value) string {
-	switch {
-	case v.Type == trace.RegionRef && v.Num < uint64(defs.Regions.Len()):
-		return defs.Regions.At(uint32(v.Num)).Name
-	case v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()):
+	if v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()) {
 		return defs.Locations.At(uint32(v.Num)).Label()
+	}
+	if name, ok := defs.ValueName(v); ok {
+		return name
 	}
 	// Copy the text, because it may share memory with the buffer of the batch.
 	return strings.Clone(trace.ToUTF8(v.String()))

@@ -167,6 +167,9 @@ type Definitions struct {
 	// Contiguous is set if a scan of each location in time order delivers all events of a location before those of the
 	// next one. A transform sets it only if it keeps this order.
 	Contiguous bool
+	// ValueNames holds the names of what values refer to, for types of references without a table. They are for display
+	// only: transforms and encoders need not keep them.
+	ValueNames map[Value]string
 	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]
 

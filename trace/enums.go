@@ -19,8 +19,8 @@ var (
 	statistics  = []string{"seconds", "count", "volume-sent", "volume-received", "volume"}
 )
 
-// EnumName returns the name of the value v of an operand whose values are an enumeration. ok is
-// false if o is another operand, or v has no name.
+// EnumName returns the name of the value v of an operand whose values are an enumeration, or an interrupt
+// generator. ok is false if o is another operand, or v has no name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
@@ -54,6 +54,9 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 		names = statistics
 	case "level":
 		return syncLevel(v)
+	case "generator":
+		name, ok = d.ValueNames[Value{Num: v, Type: InterruptGeneratorRef}]
+		return name, ok
 	}
 	if o.Type != OpEnum || v >= uint64(len(names)) || names[v] == "" {
 		return "", false

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"strings"
 )
 
@@ -72,6 +73,32 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 		return nameIn(&d.Markers, i, label)
 	}
 	return "", false
+}
+
+// ValueName returns the name of the entry that the value of an attribute refers to. For a location, it is the id. ok is
+// false if the value is no reference, or the entry does not exist or has no name.
+func (d *Definitions) ValueName(v Value) (name string, ok bool) {
+	i := int(min(v.Num, math.MaxInt32))
+	switch v.Type {
+	case AttributeRef:
+		name, _ = nameIn(&d.Attributes, i, func(a *AttributeDef) string { return a.Name })
+	case LocationRef:
+		name, _ = d.OperandName(OpLocation, v.Num)
+	case RegionRef:
+		name, _ = d.OperandName(OpRegion, v.Num)
+	case GroupRef:
+		name, _ = nameIn(&d.Sets, i, func(s *Set) string { return cmp.Or(s.Name, s.ID) })
+	case CommRef:
+		name, _ = nameIn(&d.Communicator, i, func(c *Communicator) string { return cmp.Or(c.Name, c.ID) })
+	case LocationGroupRef:
+		name, _ = nameIn(&d.Groups, i, func(g *LocationGroup) string { return cmp.Or(g.Name, g.ID) })
+	case InterruptGeneratorRef:
+		name = d.ValueNames[v]
+	case MetricRef, ParameterRef, WindowRef, CallingContextRef, FileRef, HandleRef:
+		name, _ = d.RefName(map[Type]RefKind{MetricRef: RefMetric, ParameterRef: RefParameter, WindowRef: RefWindow,
+			CallingContextRef: RefContext, FileRef: RefFile, HandleRef: RefHandle}[v.Type], uint32(i))
+	}
+	return name, name != ""
 }
 
 // LocationName returns the id and the name of a location. Both are "" if it is undefined.

@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/big"
 
 	"github.com/weft-trace/weft/format"
@@ -30,6 +31,7 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 		if !c.Valid() {
 			continue
 		}
+		c.Base = greatestBase(list, c)
 		if base, err = basesOn(c, first, zero(0), apart, len(list)); err != nil {
 			continue
 		}
@@ -46,6 +48,21 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 			len(list))
 	}
 	return c, nil, err
+}
+
+// greatestBase returns the greatest base of the traces, in ticks of clock c.
+func greatestBase(list []format.Events, c trace.Clock) (greatest uint64) {
+	for _, d := range list {
+		if o := d.Defs().Clock; o.Base > 0 {
+			b := new(big.Int).Mul(new(big.Int).SetUint64(o.Base), big.NewInt(c.Num))
+			b.Mul(b, big.NewInt(o.Den)).Div(b, big.NewInt(c.Den)).Div(b, big.NewInt(o.Num))
+			if !b.IsUint64() {
+				return math.MaxUint64
+			}
+			greatest = max(greatest, b.Uint64())
+		}
+	}
+	return greatest
 }
 
 // basesOn returns, for each of n traces, the time on clock c that corresponds to the trace's time from zero.
@@ -128,7 +145,6 @@ func exactClock(list []format.Events, apart []int64) trace.Clock {
 		}
 	}
 	if same && new(big.Rat).SetFrac(num, den).Cmp(first) == 0 {
-		c.Base = 0
 		return c
 	}
 	if limit := new(big.Int).Mul(den, big.NewInt(1_000_000_000_000_000)); num.Cmp(limit) > 0 || !num.IsInt64() {

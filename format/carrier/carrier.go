@@ -90,7 +90,9 @@ const OpaqueLimit = 4 << 10
 // reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes. tooLong is the
 // number of these records.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
-	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), rows != nil, d.Encoding})
+	clock := d.Clock
+	clock.Base = 0 // the times of the carrying file begin at 0
+	h, _ := json.Marshal(header{1, d.Origin, clock, rows.names(d), rows != nil, d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
 	for _, t := range tables {
 		for i := range t.len(d) {

@@ -175,6 +175,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
+	if e.original == nil || len(e.original.sources) > 1 {
+		e.loss.AddBase(e.defs.Clock)
+	}
 	if e.original == nil {
 		if e.plain && e.reader.clock.base > 0 {
 			e.loss.AddShift(e.defs.Clock, -first)

@@ -93,7 +93,7 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 	}
 	if d.last > math.MaxInt64/4 && !d.carried {
 		// Times in the model are signed, and the difference of two times must fit as well.
-		d.clock.base = d.first
+		d.clock.base, d.defs.Clock.Base = d.first, d.first
 		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
 		d.last = min(d.last, d.first+math.MaxInt64) // reportTooLate reports later times
 	}

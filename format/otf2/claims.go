@@ -6,9 +6,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// firstLane is the id of the first location for a lane of a resource other than the first lane. The first lane is the
-// resource's own location.
-const firstLane = 1 << 32
+// laneID returns the id of the location for a lane of a resource. Lane 0 is the resource's own location. The id does
+// not depend on the order of the claims.
+func laneID(resource uint32, number int) uint64 { return uint64(number)<<32 + uint64(resource) }
 
 // setClaim makes a visit of the begin or end of a claim, so that other tools see the claim. If the visit belongs to the
 // resource's own location, setClaim fills in e.event and returns true. If the visit belongs to an extra lane, setClaim
@@ -27,8 +27,8 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 	if number == 0 {
 		return true
 	}
-	w, ok, err := e.extraLanes.Get(c.Location(), number, func(i int) (*EventWriter, error) {
-		return e.w.Location(firstLane + uint64(i)), nil
+	w, ok, err := e.extraLanes.Get(c.Location(), number, func(int) (*EventWriter, error) {
+		return e.w.Location(laneID(c.Location(), number)), nil
 	})
 	if ok {
 		e.onLane = true
@@ -43,9 +43,9 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 // defineLanes writes the definitions of the lanes. The function group returns the id of a location's location group.
 func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64,
 	group func(loc uint32) uint64) {
-	for i, l := range e.extraLanes.List {
+	for _, l := range e.extraLanes.List {
 		x := e.defs.Locations.At(l.Resource)
-		put(defLocation, firstLane+uint64(i), name(fmt.Sprintf("%s (%d)", x.Label(), l.Number+1)), 1, l.Writer.Count,
+		put(defLocation, laneID(l.Resource, l.Number), name(fmt.Sprintf("%s (%d)", x.Label(), l.Number+1)), 1, l.Writer.Count,
 			group(l.Resource))
 	}
 }

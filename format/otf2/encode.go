@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -50,13 +48,7 @@ const (
 	// first string that contains links; no record refers to such strings.
 	firstPooled = 1 << 30
 	firstLink   = 1 << 31
-	// maxTexts limits the number of strings whose ids can be found by their text. A string beyond this limit
-	// gets a new id each time.
-	maxTexts = 1 << 16
 )
-
-// maxText limits the length of a text, so that it fits in a chunk of definitions.
-const maxText = 250_000
 
 // encoder writes a trace of any format as OTF2.
 type encoder struct {
@@ -74,7 +66,8 @@ type encoder struct {
 	carries    bool                       // an event has one of weft's own attributes
 	events     []*EventWriter             // indexed by location
 	strings    map[string]uint64
-	texts      uint64 // number of strings that do not come from the model
+	known      map[string]uint64 // ids of texts that an archive that weft wrote already has, until they are used
+	texts      uint64            // number of strings that do not come from the model
 	links      uint64
 	err        error // first error of writing a string
 	event      Event
@@ -209,6 +202,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
 	e.lanes = lanes.New()
+	e.loss.AddBase(d.Clock)
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if e.plain && d.Clock.Den > 1 {
 		e.scale = d.Clock.Den // the clock of OTF2 has whole numbers of ticks per second
@@ -229,14 +223,6 @@ func (e *encoder) Links(l []trace.Link) error {
 	e.writeString(firstLink+e.links, carrier.Text(carrier.PackLinks(l)))
 	e.links++
 	return e.err
-}
-
-// writeString writes the definition of a string.
-func (e *encoder) writeString(id uint64, s string) {
-	if e.err == nil {
-		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
-			Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
-	}
 }
 
 // Batch writes the events of a batch.
@@ -297,43 +283,6 @@ func (e *encoder) location(loc uint32) *EventWriter {
 		e.events[loc] = e.w.Location(e.id(Locations, loc))
 	}
 	return e.events[loc]
-}
-
-// string returns the id of a text. Texts of OTF2 are UTF-8: its readers in Python accept no other archives.
-func (e *encoder) string(s string) uint64 {
-	if e.original != nil {
-		return e.rewrittenString(s)
-	}
-	id, ok := e.strings[s]
-	if !ok {
-		id = firstPooled + e.texts
-		e.texts++
-		if len(e.strings) >= maxTexts {
-			clear(e.strings)
-		}
-		e.strings[strings.Clone(s)] = id // texts of attributes belong to the decoder
-		e.writeString(id, e.text(s))
-	}
-	return id
-}
-
-// text returns a text as OTF2 can keep it. Of a text of more than maxText bytes, it returns the beginning.
-func (e *encoder) text(s string) string {
-	s = strings.ReplaceAll(trace.ToUTF8(s), "\x00", "\\0")
-	if len(s) <= maxText {
-		return s
-	}
-	how := format.WeftOnly
-	if e.plain {
-		how = format.Degraded
-	}
-	e.loss.Add("text", "end", how, "longer than OTF2 allows", 1)
-	return strings.ToValidUTF8(s[:maxText], "") // a character may be cut in two
-}
-
-// isText reports whether OTF2 keeps a text as it is.
-func isText(s string) bool {
-	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && len(s) <= maxText
 }
 
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed

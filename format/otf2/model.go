@@ -482,6 +482,13 @@ func (m *model) addDescription(r *Record) {
 			l := m.defs.Locations.At(i)
 			l.Attrs = append(l.Attrs, trace.Attr{Key: m.text(v[1]), Value: trace.StringValue(value(v[3], v[4]))})
 		}
+	case defInterrupt:
+		if m.defs.ValueNames == nil {
+			m.defs.ValueNames = map[trace.Value]string{}
+		}
+		m.defs.ValueNames[trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}] = m.text(v[1])
+	}
+	switch r.ID {
 	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,
 		defCartCoord, defSourceLoc, defContextProperty, defInterrupt, defIOFileProperty, 41, 42:
 		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name,

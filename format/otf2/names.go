@@ -106,18 +106,29 @@ func (n *names) has(t Table, id uint64) bool {
 	return n.tables[t].get(id) != nil || t == Strings && n.pool.has(id)
 }
 
-// pool holds the strings with consecutive ids from [firstPooled] on. An archive can have as many of these
-// strings as events. The pool stores the bytes of all strings, and the position of each string.
+// pool holds strings with ids from [firstPooled] on. An archive can have as many of these strings as events. The
+// pool stores the bytes of all strings, and the position of each string by its id.
 type pool struct {
 	slabs [][]byte
 	texts []slice
+	count int    // number of strings
+	end   uint64 // greater than all ids of strings that were offered
 }
 
-type slice struct{ slab, from, to uint32 }
+// slice is a part of a slab. The zero slice stands for a missing string.
+type slice struct{ slab, from, to uint32 } // slabs are numbered from 1 on
 
 const slabSize = 1 << 20
 
-func (p *pool) add(s string) {
+// add adds a string. It returns false if the pool has a string with this id, or if the id is much greater than the
+// number of strings, so that the pool would have too many gaps.
+func (p *pool) add(id uint64, s string) bool {
+	if id < firstPooled {
+		return false
+	}
+	if p.end = max(p.end, id+1); id-firstPooled > 16*uint64(p.count+4096) || p.has(id) {
+		return false
+	}
 	n := len(p.slabs)
 	if n == 0 || cap(p.slabs[n-1])-len(p.slabs[n-1]) < len(s) {
 		p.slabs = append(p.slabs, make([]byte, 0, max(slabSize, len(s))))
@@ -126,10 +137,31 @@ func (p *pool) add(s string) {
 	slab := &p.slabs[n-1]
 	from := len(*slab)
 	*slab = append(*slab, s...)
-	p.texts = append(p.texts, slice{uint32(n - 1), uint32(from), uint32(len(*slab))})
+	at := int(id - firstPooled)
+	if at >= len(p.texts) {
+		p.texts = append(p.texts, make([]slice, at+1-len(p.texts))...)
+	}
+	p.texts[at] = slice{uint32(n), uint32(from), uint32(len(*slab))}
+	p.count++
+	return true
 }
 
-func (p *pool) has(id uint64) bool { return id >= firstPooled && id-firstPooled < uint64(len(p.texts)) }
+func (p *pool) has(id uint64) bool {
+	return id >= firstPooled && id-firstPooled < uint64(len(p.texts)) && p.texts[id-firstPooled].slab > 0
+}
+
+// ids returns the ids of the strings by their text, for up to maxTexts strings.
+func (p *pool) ids() map[string]uint64 {
+	m := make(map[string]uint64, min(p.count, maxTexts))
+	for i := range p.texts {
+		if s, ok := p.get(firstPooled + uint64(i)); ok && len(m) < maxTexts {
+			if _, twice := m[s]; !twice {
+				m[s] = firstPooled + uint64(i)
+			}
+		}
+	}
+	return m
+}
 
 // get returns the string with an id. It shares the memory of the pool, whose bytes do not change.
 func (p *pool) get(id uint64) (string, bool) {
@@ -137,7 +169,7 @@ func (p *pool) get(id uint64) (string, bool) {
 		return "", false
 	}
 	x := p.texts[id-firstPooled]
-	b := p.slabs[x.slab][x.from:x.to]
+	b := p.slabs[x.slab-1][x.from:x.to]
 	return unsafe.String(unsafe.SliceData(b), len(b)), true
 }
 
@@ -200,9 +232,7 @@ func (n *names) define(r *Record) {
 	case defString:
 		switch {
 		case v[0] >= firstLink && n.carries: // links that weft wrote
-		case v[0] == firstPooled+uint64(len(n.pool.texts)):
-			n.pool.add(r.Texts[0])
-		default:
+		case !n.pool.add(v[0], r.Texts[0]):
 			n.add(Strings, v[0], r.Texts[0], true)
 		}
 	case defClock:

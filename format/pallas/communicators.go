@@ -37,3 +37,23 @@ func (e *encoder) root(comm, root uint64) uint64 {
 	}
 	return root
 }
+
+// undefinedComm returns the rank and the number of the communicator that an event of a trace from Pallas had, if the
+// trace does not define the communicator. ok is false if there is no such number, the written trace uses it, or it
+// is plain.
+func (e *encoder) undefinedComm(c *trace.Cursor, comm uint64) (rank, number uint32, ok bool) {
+	if comm != trace.Undefined || e.defs.Origin != "pallas" || e.plain {
+		return NoRef, NoRef, false
+	}
+	rank = NoRef
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		switch e.defs.Attributes.At(k).Name {
+		case rankName:
+			rank = uint32(values[i].Num)
+		case commName:
+			number, ok = uint32(values[i].Num), values[i].Num >= uint64(e.defs.Communicator.Len())
+		}
+	}
+	return rank, number, ok
+}

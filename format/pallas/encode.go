@@ -182,6 +182,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.rewrite(m)
 	}
 	e.calls = collective.NewCalls(d, &e.loss, e.plain, nil)
+	e.loss.AddBase(d.Clock)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {
@@ -508,7 +509,12 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 		all = len(ops) == n
 		v := [5]uint64{4: trace.Undefined} // the request is undefined for an event without a request
 		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
+		if rank, comm, ok := e.undefinedComm(c, v[1]); ok && v[0] == trace.Undefined {
+			e.payload = le32(e.payload, rank, comm, small(v[2]))
+			all = false // a decoder gets the row from the packed one
+		} else {
+			e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
+		}
 		e.payload = le64(e.payload, v[3:n]...)
 		return ownRecords[k], all
 	case trace.SendComplete, trace.RecvBegin:
@@ -526,7 +532,12 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 		all = len(ops) == 5
 		var v [5]uint64
 		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(e.root(v[1], v[2])))
+		if _, comm, ok := e.undefinedComm(c, v[1]); ok {
+			e.payload = le32(e.payload, small(v[0]), comm, small(v[2]))
+			all = false
+		} else {
+			e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(e.root(v[1], v[2])))
+		}
 		all = all && v[0] != trace.Undefined
 		e.payload = le64(e.payload, v[3], v[4])
 		return MPICollectiveEnd, all

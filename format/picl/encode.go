@@ -34,6 +34,7 @@ type encoder struct {
 	// event types of statistics that had several names; the trace kept only one of them
 	ambiguous            map[int64]bool
 	severalNames         map[int64]bool
+	ownEvents            int64 // records with an event type that PICL itself defines, in a trace of several formats
 	rec                  Record
 	pairs                []carrier.Pair
 	text                 []byte
@@ -580,6 +581,8 @@ func (e *encoder) Close() error {
 		return err
 	}
 	e.w.addLeft(&e.Lost)
+	e.Lost.Add("record", "event type", format.Degraded,
+		"PICL's own event types become numbered ones with their names beside records of other formats", e.ownEvents)
 	e.removed.addTo(&e.Lost, e.Defs)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -17,6 +18,9 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	keys, _ := c.Attrs()
 	if e.ops.calls != nil && (kind == trace.Enter || kind == trace.Leave) {
 		e.ops.calls.Operands(c) // the name of the open region determines an operation
+	}
+	if e.isOwnEvent(kind, ref) {
+		e.ownEvents++
 	}
 	if (kind == trace.Enter || kind == trace.Leave) && ref < firstText && len(keys) == 0 && len(c.Ops()) == 0 &&
 		e.w.writesUnchanged() {
@@ -89,6 +93,14 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	r.Type, e.pairs = TypeExit, append(e.pairs[:0], markEnd)
 	e.setCharacterData()
 	return e.w.Write(r)
+}
+
+// isOwnEvent reports whether a visit or mark has an event type that PICL itself defines, as in a merge of a PICL trace
+// with a trace of another format. Event types that PICL defines have negative numbers, which no other format has as ids
+// of regions.
+func (e *encoder) isOwnEvent(kind trace.Kind, ref uint32) bool {
+	return (kind == trace.Enter || kind == trace.Leave || kind == trace.Mark) && e.Defs.Regions.Has(ref) &&
+		strings.HasPrefix(e.Defs.Regions.At(ref).ID, "-")
 }
 
 // foreignMark makes a mark of an event type whose label is the kind of the event. The data are the reference, if the

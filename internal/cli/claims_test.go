@@ -145,7 +145,7 @@ func TestMissingFilesOfClaims(t *testing.T) {
 	path, archive := filepath.Join(dir, "in.etf"), filepath.Join(dir, "out.otf2")
 	writeText(t, path, overlappingClaims)
 	weft(t, 0, "convert", "-q", path, archive)
-	const second, third = "out/4294967296.evt", "out/4294967297.evt"
+	const second, third = "out/4294967297.evt", "out/8589934593.evt"
 	if err := os.Remove(filepath.Join(dir, second)); err != nil {
 		t.Fatal(err)
 	}

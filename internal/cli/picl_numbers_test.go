@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -269,5 +270,35 @@ func TestMergeOfPICLWithProcessorsInDataAlone(t *testing.T) {
 		"8 0 0\n"
 	if got := readText(t, out); got != want {
 		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
+// TestMergeOfPICLAndOthers merges a PICL trace with a trace of another format. Both must read as before. The loss table
+// must count the records whose event type PICL itself defines, because other tools see them as records of user events.
+func TestMergeOfPICLAndOthers(t *testing.T) {
+	path, other := "../../format/picl/testdata/ok/feature-coverage.trf", filepath.Join(t.TempDir(), "b.trf")
+	weft(t, exitGood, "convert", "-q", realTraces["otf2"], other)
+	own := len(regexp.MustCompile(`(?m)^-[234] -[0-9]`).FindAllString(readText(t, path), -1))
+	columns := regexp.MustCompile(` +`)
+	rows := func(path string) []string {
+		list := strings.Split(weft(t, exitGood, "print", "-q", path), "\n")
+		for i := range list {
+			list[i] = columns.ReplaceAllString(list[i], " ")
+		}
+		return list
+	}
+	for _, args := range [][]string{{path, other}, {other, path}} {
+		out := filepath.Join(t.TempDir(), "m.trf")
+		table := weft(t, exitGood, append([]string{"merge"}, append(args, out)...)...)
+		if !regexp.MustCompile(fmt.Sprintf(`record +event type +degraded.* %d +\n`, own)).MatchString(table) {
+			t.Errorf("merge of %q: found\n%s\nexpected %d records with an own event type", args, table, own)
+		}
+		want := append(rows(path), rows(other)...)
+		got := append(rows(out), "")
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("merge of %q: found %d lines, expected %d, or other lines", args, len(got), len(want))
+		}
 	}
 }

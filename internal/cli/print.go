@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -358,7 +359,11 @@ func (p *printer) writeJSONRow(c *trace.Cursor) {
 			}
 			b = appendJSONString(b, p.uniqueName(keys, i))
 			b = append(b, ':')
-			b = appendJSONValue(b, &vals[i])
+			if name, ok := p.defs.ValueName(vals[i]); ok {
+				b = appendJSONString(b, name)
+			} else {
+				b = appendJSONValue(b, &vals[i])
+			}
 		}
 		b = append(b, '}')
 	}
@@ -429,16 +434,32 @@ func (p *printer) textRow(c *trace.Cursor) {
 		b = append(b, ' ', ' ')
 		b = append(b, p.defs.Attributes.At(k).Name...)
 		b = append(b, '=')
-		if v := &vals[i]; v.Type == trace.String && strings.ContainsAny(v.Str, " \t") {
-			b = strconv.AppendQuote(b, v.Str)
-		} else {
-			b = v.Append(b)
-		}
+		b = p.appendValue(b, &vals[i])
 	}
 	if c.Derived() {
 		b = append(b, "  (derived)"...)
 	}
 	p.buf = append(plainTail(b, line), '\n')
+}
+
+// appendValue appends the value of an attribute for text.
+func (p *printer) appendValue(b []byte, v *trace.Value) []byte {
+	text, ok := v.Str, v.Type == trace.String
+	if !ok {
+		text, ok = p.defs.ValueName(*v)
+	}
+	switch {
+	case v.Type == trace.LocationRef && ok:
+		text = p.location(uint32(v.Num))
+	case v.Type == trace.CommRef && ok:
+		text = cmp.Or(p.communicator(int(v.Num)), text)
+	case !ok:
+		return v.Append(b)
+	}
+	if strings.ContainsAny(text, " \t") {
+		return strconv.AppendQuote(b, text)
+	}
+	return append(b, text...)
 }
 
 // textOperand returns the name of an operand's value for text. The value can be that of an enumeration,

@@ -222,6 +222,7 @@ func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 func (e *Encoder) Begin(d *trace.Definitions) error {
 	m, scale, ok := d.Clock.Decimal()
 	e.Defs, e.Mul, e.Scale, e.Exact = d, m, int32(scale), ok
+	e.Lost.AddBase(d.Clock)
 	return nil
 }
 
