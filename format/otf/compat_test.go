@@ -87,8 +87,8 @@ func TestPrintOptions_2(t *testing.T) {
 	}
 }
 
-// TestPrintWindows_9 checks the order of simultaneous events in windows. In libotf's heap, streams stay whose next event
-// is after the window.
+// TestPrintWindows_9 checks the order of simultaneous events in windows. Streams whose next event is after the window
+// stay in libotf's heap.
 func TestPrintWindows_9(t *testing.T) {
 	for _, name := range []string{"map_1to1", "mpi4", "hand_ties"} {
 		m := filepath.Join("testdata/ok", name, name+".otf")
