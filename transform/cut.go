@@ -140,7 +140,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	c.began = attribute(d, BeganAttribute,
 		"time in seconds at which the event happened; it was before the begin of the cut piece")
 	c.ends = attribute(d, EndsAttribute,
-		"time in seconds of the actual end, which is after the cut piece, or \"later\" if it is unknown")
+		"time in seconds of the actual end, which is after the cut piece; later stands for an unknown time")
 	c.posted = attribute(d, PostedAttribute,
 		"time in seconds at which the completed send was posted; it was before the begin of the cut piece")
 	if c.entered, c.asleep = trace.NoRef, trace.NoRef; c.running {

@@ -43,6 +43,9 @@ func (c *checker) Finish(ctx context.Context) error {
 	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}
+	if err := c.checkThumbnail(ctx); err != nil {
+		return err
+	}
 	return c.checkDirectory()
 }
 

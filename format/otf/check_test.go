@@ -37,7 +37,7 @@ func soundTrace() map[string]string {
 		// messages are received before they are sent, as clocks differ
 		"x.a.events": "1\n*2\nR1L8T5C7\nR1L9T5C7\n1\n*2\n",
 		"x.a.snaps":  "1\n*2\nTE1O1\n1\n*2\n",
-		"x.thumb":    "0:1,1\n1:1,\n",
+		"x.thumb":    "0:0,0\n",
 		"x.y.events": "", "x.0a.events": "", "x..events": "", "y.b.events": "", "x.b.txt": "", "xx.b.events": "",
 	}
 }

@@ -87,6 +87,23 @@ func TestPrintOptions_2(t *testing.T) {
 	}
 }
 
+// TestPrintWindows_9 checks the order of simultaneous events in windows. Streams whose next event is after the window
+// stay in libotf's heap.
+func TestPrintWindows_9(t *testing.T) {
+	for _, name := range []string{"map_1to1", "mpi4", "hand_ties"} {
+		m := filepath.Join("testdata/ok", name, name+".otf")
+		for from := uint64(1500); from < 6000; from += 1100 {
+			for to := from; to < from+4000; to += 149 {
+				want := untimed(t, m, "--nodef", "--time", fmt.Sprint(from), fmt.Sprint(to))
+				var got bytes.Buffer
+				err := PrintCompat(t.Context(), format.FileSource(m), &Options{From: from, To: to},
+					&PrintOptions{Omit: [numParts]bool{Definitions: true}, Pairs: ShortPairs}, &got)
+				sameText(t, got.Bytes(), want, err)
+			}
+		}
+	}
+}
+
 // sameText reports the first line in which two texts differ.
 func sameText(t *testing.T, got, want []byte, err error) {
 	t.Helper()

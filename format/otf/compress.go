@@ -88,7 +88,7 @@ type Compression struct {
 
 const defaultLevel = 4
 
-// restartText is the number of bytes of text between restart points in files that CompressFile writes, as in files of
+// restartText is the greatest number of bytes of text between restart points in files that weft writes, as in files of
 // otfcompress. libotf finds no window that begins before the first restart point.
 const restartText = 10240
 
@@ -131,30 +131,34 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 			}
 			return text[:n], ok, err
 		}
-		// Each piece is independent. The data has no end mark, because libotf would lose the text after
-		// it.
-		deflate := func(worker int, text []byte) ([]byte, error) {
+		compress := func(worker int, text []byte) ([]byte, error) {
 			var b bytes.Buffer
-			z := zips[worker]
-			for {
-				n := min(len(text), restartText)
-				z.Reset(&b)
-				if _, err := z.Write(text[:n]); err != nil {
-					return nil, err
-				}
-				if err := z.Flush(); err != nil {
-					return nil, err
-				}
-				if text = text[n:]; len(text) == 0 {
-					return b.Bytes(), nil
-				}
-			}
+			err := deflate(zips[worker], &b, text)
+			return b.Bytes(), err
 		}
-		return pipeline.Run(ctx, workers, next, deflate, func(piece []byte) error {
+		return pipeline.Run(ctx, workers, next, compress, func(piece []byte) error {
 			_, err := w.Write(piece)
 			return err
 		})
 	})
+}
+
+// deflate compresses text to b, in pieces that begin at restart points. The data has no end mark, because libotf would
+// lose the text after it.
+func deflate(z *flate.Writer, b *bytes.Buffer, text []byte) error {
+	for {
+		n := min(len(text), restartText)
+		z.Reset(b)
+		if _, err := z.Write(text[:n]); err != nil {
+			return err
+		}
+		if err := z.Flush(); err != nil {
+			return err
+		}
+		if text = text[n:]; len(text) == 0 {
+			return nil
+		}
+	}
 }
 
 // flushEnd are the last bytes of a compressed file that is complete.

@@ -129,7 +129,7 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 		}
 		if s.rec.Time >= c.r.opt.To {
 			s.end, s.ahead.at = true, len(s.ahead.list)
-			return false, nil
+			return c.merged && c.r.opt.AsLibrary, nil // libotf keeps the stream in its heap
 		}
 		if s.rec.Time >= c.r.opt.From {
 			return true, nil
@@ -230,7 +230,8 @@ func (c *Cursor) next() (bool, error) {
 		}
 	}
 	if c.merged {
-		if len(c.list) == 0 {
+		if len(c.list) == 0 || c.list[0].time >= c.r.opt.To && c.r.opt.AsLibrary && !c.list[0].s.silent {
+			c.list = nil
 			return false, nil
 		}
 		if c.cur = c.list[0].s; c.cur.needsFill() {

@@ -140,6 +140,10 @@ var about = format.About{
 		{ID: "otf.hidden-file", Severity: trace.Note,
 			Doc:     "A file exists both with and without compression. weft does not read the compressed file.",
 			Example: "x.1.events and x.1.events.z"},
+		{ID: "otf.thumbnail", Severity: trace.Warning,
+			Doc: "The thumbnail `.thumb` is damaged, or it shows other functions than the events. weft computes " +
+				"pictures from the events.",
+			Example: "0:14,4 in x.thumb, and only three processes after it"},
 	},
 }
 

@@ -419,12 +419,23 @@ func (r *Reader) selectsAny(id uint32) bool {
 	return len(r.master.Processes(id)) == 0
 }
 
-// Clone returns a deep copy of a record.
+// Clone returns a deep copy of a record. Texts and members that its type does not have are left out, because a reader
+// does not clear those of earlier records.
 func (r *Record) Clone() *Record {
 	c := *r
 	c.keys = nil
-	c.Text, c.Name, c.Unit = strings.Clone(r.Text), strings.Clone(r.Name), strings.Clone(r.Unit)
-	c.Members = slices.Clone(r.Members)
+	c.Text, c.Name, c.Unit, c.Members = "", "", "", nil
+	if r.Type == Unknown {
+		c.Text = strings.Clone(r.Text)
+	}
+	for i := range specs[r.Type].fields {
+		switch f := &specs[r.Type].fields[i]; {
+		case f.f == fieldMembers:
+			c.Members = slices.Clone(r.Members)
+		case f.bits == 0:
+			*c.text(f.f) = strings.Clone(*r.text(f.f))
+		}
+	}
 	c.KeyValues = slices.Clone(r.KeyValues)
 	for i := range c.KeyValues {
 		c.KeyValues[i].Bytes = slices.Clone(c.KeyValues[i].Bytes)

@@ -68,20 +68,20 @@ func (r *Reader) eachDefinition(ctx context.Context, f func(*Record)) error {
 // contains the definitions, events, snapshots, statistics and markers of the kept processes, and all
 // definitions that are not about processes. Groups and lists of processes lose the other processes and are
 // left out if none remain. Streams keep their numbers; streams without a kept process vanish. It is an error
-// if no process is kept. The format's writing options apply, except otf.streams. The trace appears when out is
-// committed.
+// if no process is kept. The format's writing options apply, except otf.streams. The copy has the thumbnail of the
+// trace only if all processes are kept. The trace appears when out is committed.
 func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool,
-	out *format.Output, wo *format.WriteOptions) error {
+	out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
 	r, err := Open(ctx, src, &Options{Read: ro, Processes: keep})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opt, streams, err := r.copyOptions(wo)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if streams >= 0 {
-		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""),
+		return nil, &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""),
 			Expected: "keep, because processes are left out"}
 	}
 	s := &shrinker{keep: keep, groups: map[scopedToken]bool{}}
@@ -93,34 +93,41 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 		}
 		if len(s.master.Processes(id)) == 0 { // if the stream has a kept process, the copy reports the missing file
 			if err := r.checkExists(id, Events); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if s.master.Len() == 0 {
-		return fmt.Errorf("%s: found none of the chosen processes, expected at least one", src.Path)
+		return nil, fmt.Errorf("%s: found none of the chosen processes, expected at least one", src.Path)
 	}
 	if err := r.eachDefinition(ctx, s.noteGroup); err != nil {
-		return err
+		return nil, err
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
-		master: &s.master, edit: s.edit}
+		master: &s.master, edit: s.edit, loss: &format.Loss{}}
 	c.attach(out)
 	if err := c.copyStreams(ro); err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range s.master.Streams() {
 		if err := s.begin(c.writer(id), id); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, w := range c.writers {
 		if err := w.finish(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err = s.master.WriteTo(out)
-	return err
+	if all := slices.Equal(s.master.AppendTo(nil), r.master.AppendTo(nil)); all {
+		err = c.copyThumbnail()
+	} else if r.hasThumbnail() {
+		c.loss.Add("trace", "thumbnail", format.Degraded, "it shows processes that are left out", 1)
+	}
+	if err == nil {
+		_, err = s.master.WriteTo(out)
+	}
+	return c.loss, err
 }
 
 // shrinker removes the processes that a copy leaves out from definitions and other records.

@@ -23,7 +23,7 @@ func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := Shrink(context.Background(), format.FileSource(from), &format.ReadOptions{}, keep, out,
+	if _, err := Shrink(context.Background(), format.FileSource(from), &format.ReadOptions{}, keep, out,
 		&format.WriteOptions{Values: values}); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestShrinkDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := Shrink(context.Background(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
+	if _, err := Shrink(context.Background(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
 		func(uint64) bool { return false }, out, &format.WriteOptions{}); err == nil {
 		t.Error("a trace without processes was made")
 	}
@@ -239,7 +239,7 @@ func TestShrinkWithoutSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer out.Abort()
-		err = Shrink(t.Context(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
+		_, err = Shrink(t.Context(), format.FileSource(filepath.Join(dir, "a.otf")), nil,
 			func(p uint64) bool { return p == process }, out, &format.WriteOptions{})
 		if err == nil {
 			err = out.Commit()

@@ -438,17 +438,12 @@ func zlibHeader(level int) []byte {
 	return []byte{0x78, 0xda}
 }
 
-// flush writes the collected text to the file. In a compressed file, each flush makes a restart point.
-// The compressed data gets no end mark, because libotf would lose the text after it.
+// flush writes the collected text to the file.
 func (p *partWriter) flush() error {
 	text := p.buf
 	p.buf = p.buf[:0]
 	if p.zip != nil {
-		p.zip.Reset(&p.zipped)
-		if _, err := p.zip.Write(text); err != nil {
-			return err
-		}
-		if err := p.zip.Flush(); err != nil {
+		if err := deflate(p.zip, &p.zipped, text); err != nil {
 			return err
 		}
 		text = p.zipped.Bytes()

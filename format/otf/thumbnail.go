@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Thumbnail holds, for each process, the function on top of its call stack at Width equally spaced
@@ -31,43 +32,51 @@ type ThumbnailProcess struct {
 	Functions []uint32
 }
 
-// maxThumbnail limits the number of samples of a thumbnail.
-const maxThumbnail = 1 << 26
+// maxThumbnail limits the number of samples of a thumbnail, and maxThumbnailSize the size of its file in
+// bytes. A sample has at least two bytes.
+const (
+	maxThumbnail     = 1 << 26
+	maxThumbnailSize = 2 * maxThumbnail
+)
 
 // Thumbnail returns the thumbnail of the events that the reader selects. It contains all processes
 // that the trace defines and the reader selects, in the order of their numbers. Its width is at
 // most width, and at most the number of ticks between the first and the last event. Both are as in otfaux.
 // The events are read twice and must be in the order of time.
 func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
+	t, _, err := r.thumbnail(ctx, width, r.selects)
+	return t, err
+}
+
+// thumbnail returns the thumbnail of the processes for which shows returns true, and the times of the first and
+// the last event.
+func (r *Reader) thumbnail(ctx context.Context, width int, shows func(process uint64) bool) (*Thumbnail, TimeRange,
+	error) {
 	var span TimeRange
 	if err := readSpan(ctx, r, &span, true); err != nil {
-		return nil, err
+		return nil, span, err
 	}
 	t := &Thumbnail{Width: int(min(uint64(max(width, 0)), span.Last-span.First))}
 	rows := map[uint64]*thumbnailRow{}
 	if err := r.eachDefinition(ctx, func(x *Record) {
-		if x.Type == DefProcess && r.selects(x.Token) {
+		if x.Type == DefProcess && shows(x.Token) {
 			rows[x.Token] = &thumbnailRow{}
 		}
 	}); err != nil {
-		return nil, err
+		return nil, span, err
 	}
 	if len(rows)*t.Width > maxThumbnail {
-		return nil, fmt.Errorf("%s: found %s with %s, expected at most %d samples",
+		return nil, span, fmt.Errorf("%s: found %s with %s, expected at most %d samples",
 			r.src.Path, plural.Of(len(rows), "process", "processes"), plural.Of(t.Width, "sample"), maxThumbnail)
 	}
 	q := *r
 	q.opt.OneByOne = true
 	c, err := q.Cursor(ctx, Events)
 	if err != nil {
-		return nil, err
+		return nil, span, err
 	}
 	defer c.Close()
-	at := func(i int) uint64 {
-		hi, lo := bits.Mul64(uint64(i), span.Last-span.First)
-		v, _ := bits.Div64(hi, lo, uint64(t.Width))
-		return span.First + v
-	}
+	at := func(i int) uint64 { return t.time(span, i) }
 	for c.Next() {
 		x := c.Record()
 		row := rows[x.Process]
@@ -90,7 +99,14 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 		t.Processes = append(t.Processes, ThumbnailProcess{p, row.functions})
 	}
 	slices.SortFunc(t.Processes, func(a, b ThumbnailProcess) int { return int(int64(a.Process) - int64(b.Process)) })
-	return t, c.Err()
+	return t, span, c.Err()
+}
+
+// time returns the time of sample i.
+func (t *Thumbnail) time(span TimeRange, i int) uint64 {
+	hi, lo := bits.Mul64(uint64(i), span.Last-span.First)
+	v, _ := bits.Div64(hi, lo, uint64(t.Width))
+	return span.First + v
 }
 
 // thumbnailRow is the state of a process whose thumbnail is computed.
@@ -128,17 +144,23 @@ func (t *Thumbnail) WriteTo(w io.Writer) (int64, error) {
 }
 
 // ReadThumbnail reads the thumbnail of the trace src, whose name may lack ".otf". If the trace has no
-// thumbnail, the error is [io/fs.ErrNotExist].
+// thumbnail, the error is [io/fs.ErrNotExist]. If the text is not that of a thumbnail, the error is a
+// [trace.Defect].
 func ReadThumbnail(src format.Source) (*Thumbnail, error) {
-	stub := strings.TrimSuffix(src.Name, ".otf")
-	path := strings.TrimSuffix(src.Path, src.Name) + stub + ".thumb"
-	f, size, err := src.OpenName(stub + ".thumb")
+	return readThumbnail(src, strings.TrimSuffix(src.Name, ".otf"))
+}
+
+// readThumbnail reads the thumbnail of the trace whose files have names that begin with stub.
+func readThumbnail(src format.Source, stub string) (*Thumbnail, error) {
+	path := strings.TrimSuffix(src.Path, src.Name) + stub + thumbnailSuffix
+	f, size, err := src.OpenName(stub + thumbnailSuffix)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if size > maxMaster {
-		return nil, fmt.Errorf("%s: found a thumbnail of %s, expected at most %d", path, plural.Of(size, "byte"), maxMaster)
+	if size > maxThumbnailSize {
+		return nil, thumbnailDefect(path, 0, "a thumbnail of "+plural.Of(size, "byte"),
+			fmt.Sprintf("at most %d", maxThumbnailSize))
 	}
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -149,10 +171,9 @@ func ReadThumbnail(src format.Source) (*Thumbnail, error) {
 
 // parseThumbnail parses the text of a thumbnail file.
 func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
-	number := 0
-	bad := func(s *scanner, expected string) error {
-		return fmt.Errorf("%s:%d: found %s, expected %s", path, number, s.rest(), expected)
-	}
+	number := int64(0)
+	defect := func(found, expected string) error { return thumbnailDefect(path, number, found, expected) }
+	bad := func(s *scanner, expected string) error { return defect(s.rest(), expected) }
 	line := func() *scanner {
 		number++
 		l, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -182,12 +203,20 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 			return nil, bad(s, fmt.Sprintf("the line of process %d of %d", len(t.Processes)+1, count))
 		}
 		if p.Functions, _ = s.members("", nil); len(p.Functions) != t.Width || !s.end() {
-			return nil, fmt.Errorf("%s:%d: found %s, expected %d, each with a comma",
-				path, number, plural.Of(len(p.Functions), "function"), t.Width)
+			return nil, defect(plural.Of(len(p.Functions), "function"), fmt.Sprintf("%d, each with a comma", t.Width))
 		}
 		t.Processes = append(t.Processes, p)
 	}
+	if s := line(); !s.end() {
+		return nil, bad(s, "the end of the file after the last process")
+	}
 	return t, nil
+}
+
+// thumbnailDefect returns a defect in a line of a thumbnail file.
+func thumbnailDefect(path string, line int64, found, expected string) *trace.Defect {
+	return &trace.Defect{Rule: "otf.thumbnail", Severity: trace.Warning,
+		Position: trace.Position{File: path, Line: line}, Found: found, Expected: expected}
 }
 
 // visitSum is a checksum of the data that a thumbnail shows: the visits, and the times of the first and the

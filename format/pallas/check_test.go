@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // checkRules returns the rules that reading and checking a trace report.
@@ -67,6 +68,39 @@ func TestCheckMissingTimes(t *testing.T) {
 		}
 		if n := count(checked(t, format.FileSource(name)), "pallas.missing-file"); n != 1 {
 			t.Errorf("%d calls: found %d missing files, expected 1", calls, n)
+		}
+	}
+}
+
+// TestSummaryMissingFiles checks that a summary reports each missing file of a thread with times or durations, and that
+// it has the same sums without the file: 3 visits of 3 ns.
+func TestSummaryMissingFiles(t *testing.T) {
+	for _, file := range []string{"", "event_durations.dat", "sequence_durations.dat"} {
+		list := []inputEvent{{0, Enter, region(1), nil}}
+		for i := range uint64(3) {
+			list = append(list, inputEvent{10 * i, Enter, region(2), nil}, inputEvent{10*i + 3, Leave, region(2), nil})
+		}
+		list = append(list, inputEvent{100, Leave, region(1), nil})
+		name := filepath.FromSlash(recorded(t, list, nil).Archive.Trace.src.Path)
+		path, want := filepath.Join(filepath.Dir(name), "archive_3/thread_7", file), 0
+		if file != "" {
+			want = 1
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rep := format.NewReport()
+		d := tracetest.Open(t, Format{}, format.FileSource(name), &format.ReadOptions{Report: rep})
+		s, err := d.Summary(t.Context())
+		if err != nil || s == nil {
+			t.Fatalf("without %q: found no summary, error %v", file, err)
+		}
+		if len(s.Regions) != 2 || s.Regions[1].Count != 3 || s.Regions[1].Inclusive != 9 {
+			t.Errorf("without %q: found the sums %+v, expected 3 visits of 9 ns", file, s.Regions)
+		}
+		if l := rep.Rules(); len(l) != want || want == 1 && (l[0].Rule != "pallas.missing-file" || l[0].Count != 1 ||
+			filepath.FromSlash(l[0].First[0].Position.File) != path) {
+			t.Errorf("without %q: found %v, expected the file", file, l)
 		}
 	}
 }

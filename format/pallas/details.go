@@ -88,7 +88,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.summarized = true; summed && sums.hasNoDefects() {
-		d.summary = sums.summary()
+		d.summary, d.missing = sums.summary(), sums.missing
 	}
 	return tables, nil
 }

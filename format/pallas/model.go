@@ -52,6 +52,7 @@ type model struct {
 	grammarBytes int                  // approximate size of grammars
 	// summary holds the sums that Details has computed while it read the threads; nil if there is no summary.
 	summary    *format.Summary
+	missing    []missingBlocks
 	summarized bool // Details has tried to make a summary
 }
 

@@ -10,27 +10,51 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summary returns sums over the events, computed from the numbers that are stored with the grammars. It reads
-// no times. The cost is proportional to the length of the grammars. Summary returns nil in these cases: the
-// same calls are inside a visit of their region or row in one place and not in another; calls do not nest; events
-// have attributes, except the attributes that weft writes for messages and collective operations; a sum needs
-// more than 63 bits; or the trace has a defect.
+// Summary returns sums over the events, computed from the numbers that are stored with the grammars. It reads no
+// times, but reports missing files of them. The cost is proportional to the length of the grammars. Summary returns
+// nil in these cases: the same calls are inside a visit of their region or row in one place and not in another; calls
+// do not nest; events have attributes, except the attributes that weft writes for messages and collective operations;
+// a sum needs more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	d.mu.Lock()
-	s, known := d.summary, d.summarized
+	s, known, missing := d.summary, d.summarized, d.missing
 	d.mu.Unlock()
-	if known || d.hasLinks() {
-		return s, nil
+	if !known && !d.hasLinks() {
+		x := d.newSummaryBuilder()
+		ok, err := x.addThreads(ctx)
+		if !ok || err != nil {
+			return nil, err
+		}
+		s, missing = x.summary(), x.missing
 	}
-	x := d.newSummaryBuilder()
-	ok, err := x.addThreads(ctx)
-	if !ok || err != nil {
-		return nil, err
+	if len(missing) > 0 {
+		d.opt.Pass() // as a scan, which would find the same
 	}
-	return x.summary(), nil
+	for _, x := range missing {
+		if err := asDefect(d.opt.At(x.location), "pallas.missing-file", x.err); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// missingBlocks is a missing file of a thread, with times or durations. Sums do not need it.
+type missingBlocks struct {
+	location uint32
+	err      *missingFile
+}
+
+// noteMissing notes the files of a thread with times and durations that do not exist.
+func (sb *summaryBuilder) noteMissing(t *Thread, loc uint32) {
+	for _, f := range []*dataFile{t.times, t.durations} {
+		if _, err := fs.Stat(f.src.FS, f.name); archive.IsMissing(err) {
+			sb.missing = append(sb.missing, missingBlocks{loc, &missingFile{Path: f.path, Err: err}})
+		}
+	}
 }
 
 // hasLinks reports whether the trace carries links.
@@ -119,6 +143,7 @@ type summaryBuilder struct {
 	rowsOf       *Archive
 	rows         map[rowKey]trace.Kind // kinds of the events in packed rows
 	locationSums []format.LocationSums
+	missing      []missingBlocks
 }
 
 // regionSums holds the sums over the visits of a region, in nanoseconds.
@@ -223,6 +248,7 @@ func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) 
 	sb.locations = append(sb.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first),
 		Last: k.model(last)})
 	sb.locationSums = append(sb.locationSums, begun)
+	sb.noteMissing(t, loc)
 	return sb.addSequences(t, g, last-first), nil
 }
 

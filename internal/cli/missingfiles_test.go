@@ -54,7 +54,8 @@ func TestMissingFile(t *testing.T) {
 	}{
 		{"t.2.events", "t.otf", append(copies, answers...)},
 		{"t.0.def", "t.otf", append(copies, answers...)},
-		{"archive_0/thread_0/event_durations.dat", "main.pallas", answers},
+		{"archive_0/thread_0/event_durations.dat", "main.pallas",
+			append(answers, "info", "info --details", "info --json")},
 		{"traces/1.evt", "traces.otf2", append(otf2, answers...)},
 		{"traces/1.def", "traces.otf2", append(otf2, answers...)},
 	} {

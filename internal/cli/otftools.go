@@ -45,7 +45,7 @@ anything. --invert copies all other processes instead.`,
 			printf(a.out, "%s: kept %d of %s in %d of %s\n", x.Path, x.Processes, plural.Of(x.ProcessesBefore, "process",
 				"processes"),
 				x.Streams, plural.Of(x.StreamsBefore, "stream"))
-			return nil
+			return a.printLoss(x.loss, false, false)
 		},
 	}
 	r.flags(c.Flags())
@@ -68,6 +68,9 @@ type shrinkResult struct {
 	Streams         int      `json:"streams"`
 	StreamsBefore   int      `json:"streamsBefore"`
 	Kept            []uint32 `json:"kept"`
+
+	Loss []format.LossRow `json:"loss"`
+	loss *format.Loss
 }
 
 // otfShrink writes a trace with some of its processes.
@@ -125,10 +128,12 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	}
 	defer out.Abort()
 	x.Path = out.Path
-	if err := otf.Shrink(ctx, in.src, in.opt, keep, out,
-		&format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
+	x.loss, err = otf.Shrink(ctx, in.src, in.opt, keep, out,
+		&format.WriteOptions{Values: in.opt.Values, Workers: a.workers})
+	if err != nil {
 		return nil, err
 	}
+	x.Loss = x.loss.Rows()
 	in.bar.remove()
 	if err := out.Commit(); err != nil {
 		return nil, err

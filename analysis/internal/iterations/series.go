@@ -305,8 +305,9 @@ type Balance struct {
 // Equally, because the times of other series belong to different work.
 func (x *Times) Balance(path uint32, shortened, reference Spread) Balance {
 	b := Balance{Factors: map[uint32]float64{}}
+	target := reference.Mean()
 	for _, t := range shortened {
-		b.Factors[t.Location] = shorteningFactor(reference.Mean(), float64(t.Time))
+		b.Factors[t.Location] = shorteningFactor(target, float64(t.Time))
 	}
 	var inProportion, equally []Stretch
 	for _, s := range x.series {
