@@ -183,11 +183,20 @@ type state struct {
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
 	rest    openset.Map[pairKey, []openRow]
-	byLine  bool      // the value of trace.Definitions.ClaimLines
-	begun   []pairKey // keys of the open collective operations, in the order of their begins
+	byLine  bool // the value of trace.Definitions.ClaimLines
+	// begun lists collective operations in the order of their begins. All open ones are in the list. Of the ended ones,
+	// at most as many as there are open ones remain for a while, plus a few.
+	begun []begunOperation
+	stale int // number of ended operations in begun
 	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.
 	rows  []*row
 	lists [][]openRow
+}
+
+// begunOperation is a collective operation that has begun: its key, and the number of its row.
+type begunOperation struct {
+	key pairKey
+	seq int64
 }
 
 // copyRow is like [copyRow]. It uses the memory of closed intervals.
@@ -257,19 +266,19 @@ func (s *state) update(c *trace.Cursor) {
 		}
 		last := len(l) - 1
 		s.free(l[last].row)
-		if p.class == pairings[trace.CollectiveEnd].class {
-			s.forget(id)
+		seq := l[last].seq
+		if s.putBack(id, l[:last]); p.class == pairings[trace.CollectiveEnd].class {
+			s.forget(seq)
 		}
-		s.putBack(id, l[:last])
 		return
-	}
-	if k == trace.CollectiveBegin {
-		s.begun = append(s.begun, id)
 	}
 	if n := len(s.lists) - 1; !found && n >= 0 {
 		l, s.lists = s.lists[n], s.lists[:n]
 	}
 	s.seq++
+	if k == trace.CollectiveBegin {
+		s.begun = append(s.begun, begunOperation{id, s.seq})
+	}
 	if k == trace.ClaimBegin && len(l) > 0 {
 		s.free(l[0].row)
 		l = l[:0] // a claim that begins again ends the open claim
@@ -286,30 +295,39 @@ func (s *state) putBack(id pairKey, l []openRow) {
 	}
 }
 
-// forget removes the latest open collective operation with a key from the list of these operations.
-func (s *state) forget(id pairKey) {
-	for i, x := range slices.Backward(s.begun) {
-		if x == id {
-			s.begun = slices.Delete(s.begun, i, i+1)
-			return
-		}
+// forget removes an operation that has ended from begun, at once or later.
+func (s *state) forget(seq int64) {
+	if n := len(s.begun) - 1; s.begun[n].seq == seq {
+		s.begun = s.begun[:n]
+		return
+	}
+	if s.stale++; s.stale > len(s.begun)/2+16 {
+		s.begun = slices.DeleteFunc(s.begun, func(x begunOperation) bool {
+			l, _ := s.rest.Get(x.key)
+			_, open := slices.BinarySearchFunc(l, x.seq, func(r openRow, seq int64) int { return cmp.Compare(r.seq, seq) })
+			return !open
+		})
+		s.stale = 0
 	}
 }
 
 // abandon closes the collective operations that have begun since a visit, which now ends. Some recorders, such as
 // EZTrace, never write the end of a non-blocking operation.
 func (s *state) abandon(since int64) {
-	for n := len(s.begun) - 1; n >= 0; n-- {
-		id := s.begun[n]
-		l, _ := s.rest.Take(id)
-		last := len(l) - 1
-		if l[last].seq < since {
-			s.rest.Put(id, l)
-			return
-		}
-		s.free(l[last].row)
-		s.putBack(id, l[:last])
+	for n := len(s.begun) - 1; n >= 0 && s.begun[n].seq > since; n-- {
+		x := s.begun[n]
 		s.begun = s.begun[:n]
+		l, found := s.rest.Take(x.key)
+		switch last := len(l) - 1; {
+		case found && l[last].seq == x.seq:
+			s.free(l[last].row)
+			s.putBack(x.key, l[:last])
+		case found:
+			s.rest.Put(x.key, l)
+			fallthrough
+		default: // the operation has ended
+			s.stale--
+		}
 	}
 }
 
@@ -335,7 +353,7 @@ func (s *state) list() []openRow {
 // clone returns an independent copy of the state.
 func (s *state) clone() *state {
 	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine,
-		begun: slices.Clone(s.begun)}
+		begun: slices.Clone(s.begun), stale: s.stale}
 	s.rest.All(func(k pairKey, l []openRow) bool {
 		c.rest.Put(k, cloneRows(l))
 		return true

@@ -34,6 +34,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"collectives in the order of their begins", 3_000, []string{"check"}},
 		{"collectives in the order of their begins", 3_000, []string{"comm"}},
 		{"collectives in the order of their begins", 3_000, []string{"efficiency"}},
+		{"collectives in the order of their begins", 10_000, []string{"cut", "--from", "99%"}},
 		{"kinds of collective operations", 1_000, []string{"check"}},
 		{"kinds of collective operations", 1_000, []string{"comm"}},
 		{"kinds of collective operations", 1_000, []string{"print"}},
