@@ -450,6 +450,7 @@ func TestOptions(t *testing.T) {
 		{Options{Workload: "phases", Compute: 1e15, Events: 1e9}, "too long"},
 		{Options{Workload: "phases", Problems: Problems{LateSender: -1}}, "late sender: found -1 ns"},
 		{Options{Workload: "phases", Locations: 1, Problems: Problems{LateSender: 1}}, "expected 2 or more locations"},
+		{Options{Workload: "phases", Locations: 1, Problems: Problems{Serial: 1}}, "expected 2 or more locations or threads"},
 		{Options{Workload: "phases", Locations: 2, Problems: Problems{Imbalance: 3}}, "expected 3 or more locations"},
 		{Options{Workload: "phases", Locations: 2, Problems: Problems{Noise: 0.1}}, "expected 3 or more locations"},
 		{Options{Workload: "phases", Locations: 4, Problems: Problems{SlowNode: 2}}, "more than the 4 locations of a node"},

@@ -156,6 +156,8 @@ func (p *Problems) valid(threads, processes int) error {
 			"computing")
 	case p.LateSender > 0 && processes < 2:
 		return errors.New("late sender: expected 2 or more locations")
+	case p.Serial > 0 && processes < 2 && threads < 2:
+		return errors.New("serial: expected 2 or more locations or threads, since others have no work meanwhile")
 	case p.Imbalance > 1 && processes < 3:
 		return errors.New("imbalance: expected 3 or more locations: of two, the slower one is just slow")
 	case p.SlowNode > 1 && processes <= ranksPerNode:
@@ -322,7 +324,11 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 		plant("imbalance", p.Imbalance, "compute", rank(p.n-1), n*(p.slowest-p.compute), "wait-at-nxn", n*wait)
 	}
 	if t := p.Serial; t > 0 {
-		plant("serial", t, "serial", rank(0), n*t, "late-broadcast", n*others*t)
+		gain := n * t
+		if p.n == 1 { // no other rank waits, but the other threads could do their part of the work
+			gain -= gain / p.threads
+		}
+		plant("serial", t, "serial", rank(0), gain, "late-broadcast", n*others*t)
 	}
 	if p.SlowNode > 1 {
 		t := p.slow - p.compute

@@ -338,3 +338,21 @@ func TestFewSlowingIterations(t *testing.T) {
 		t.Errorf("found %+v, expected the finding slowing with a gain of 75 ms", p.Findings)
 	}
 }
+
+// TestSerialWorkOfOneProcess checks a process of four threads, the first of which works alone for 100 ms in each
+// iteration. If all threads did their part of this work, it would take 25 ms.
+func TestSerialWorkOfOneProcess(t *testing.T) {
+	g := generated(t, generate.Options{Locations: 1, Threads: 4, Events: 4000,
+		Problems: generate.Problems{Serial: 100 * ms}})
+	want := property(t, g.Defs(), "iterations") * 75 * ms
+	if got := property(t, g.Defs(), "plant.serial.gain"); got != want {
+		t.Errorf("recorded gain %d, expected %d", got, want)
+	}
+	p, ok, err := explain.Explain(t.Context(), g, explain.Options{Rows: trace.NewRows(g.Defs())})
+	if err != nil || !ok || len(p.Findings) == 0 {
+		t.Fatalf("found %+v, %t, %v, expected a finding", p, ok, err)
+	}
+	if f := p.Findings[0]; f.ID != "serial" || math.Abs(float64(f.Gain-want)) > 0.02*float64(want) {
+		t.Errorf("found %s with gain %d first, expected serial with %d", f.ID, f.Gain, want)
+	}
+}
