@@ -94,9 +94,18 @@ func (d *Definitions) ValueName(v Value) (name string, ok bool) {
 		name, _ = nameIn(&d.Groups, i, func(g *LocationGroup) string { return cmp.Or(g.Name, g.ID) })
 	case InterruptGeneratorRef:
 		name = d.ValueNames[v]
-	case MetricRef, ParameterRef, WindowRef, CallingContextRef, FileRef, HandleRef:
-		name, _ = d.RefName(map[Type]RefKind{MetricRef: RefMetric, ParameterRef: RefParameter, WindowRef: RefWindow,
-			CallingContextRef: RefContext, FileRef: RefFile, HandleRef: RefHandle}[v.Type], uint32(i))
+	case MetricRef:
+		name, _ = d.RefName(RefMetric, uint32(i))
+	case ParameterRef:
+		name, _ = d.RefName(RefParameter, uint32(i))
+	case WindowRef:
+		name, _ = d.RefName(RefWindow, uint32(i))
+	case CallingContextRef:
+		name, _ = d.RefName(RefContext, uint32(i))
+	case FileRef:
+		name, _ = d.RefName(RefFile, uint32(i))
+	case HandleRef:
+		name, _ = d.RefName(RefHandle, uint32(i))
 	}
 	return name, name != ""
 }
