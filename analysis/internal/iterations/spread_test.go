@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestBalanceManyLocations checks the factors for 200 000 locations: each takes the mean of the others, 100, and half of
-// them have 200. The time must not grow with the square of their number, which would be about ten seconds.
+// TestBalanceManyLocations checks the factors of 100 000 locations that take twice as long as as many others. The time
+// must not grow with the square of their number, which would be about ten seconds.
 func TestBalanceManyLocations(t *testing.T) {
 	const n = 100_000
 	var reference, slow Spread
