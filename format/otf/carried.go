@@ -266,7 +266,7 @@ func restoreModel(data []byte) (*model, error) {
 // indexTokens adds the tokens of carried definitions to the index. It skips the tokens that an earlier call
 // has added.
 func (m *model) indexTokens(t *allTokens) {
-	d := m.defs
+	d, attributes := m.defs, m.indexedCounts[keys]
 	for i := len(m.process); i < d.Locations.Len(); i++ {
 		p := uint64(t.locations.at(i))
 		m.process = append(m.process, p)
@@ -296,18 +296,14 @@ func (m *model) indexTokens(t *allTokens) {
 			m.generic[name] = uint32(m.named)
 		}
 	}
-	for i := d.Attributes.Len() - 1; i >= 0; i-- {
-		switch d.Attributes.At(uint32(i)).Name {
-		case sclName:
-			m.scl = uint32(i)
-		case textName:
-			m.comments = uint32(i)
-		case recordName:
-			m.record = uint32(i)
-		case unnamedName:
-			m.unnamed = uint32(i)
-		case streamName:
-			m.place = uint32(i)
+	if attributes == d.Attributes.Len() {
+		return
+	}
+	ofName := map[string]*uint32{sclName: &m.scl, textName: &m.comments, recordName: &m.record, unnamedName: &m.unnamed,
+		streamName: &m.place}
+	for i := attributes; i < d.Attributes.Len(); i++ {
+		if to := ofName[d.Attributes.At(uint32(i)).Name]; to != nil && *to == trace.NoRef {
+			*to = uint32(i)
 		}
 	}
 }

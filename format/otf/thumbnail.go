@@ -155,7 +155,7 @@ func readThumbnail(src format.Source, stub string) (*Thumbnail, error) {
 	path := strings.TrimSuffix(src.Path, src.Name) + stub + thumbnailSuffix
 	f, size, err := src.OpenName(stub + thumbnailSuffix)
 	if err != nil {
-		return nil, err
+		return nil, fileError(path, err)
 	}
 	defer f.Close()
 	if size > maxThumbnailSize {
@@ -268,9 +268,13 @@ func (e *encoder) keepThumbnails() error {
 	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Degraded, reason, 1) }
 	only := e.original.onlyTrace()
 	if only == nil {
+		reason := "it may show processes and functions whose definitions were left out"
+		if len(e.original.sources) > 1 {
+			reason = "it shows only one of the joined traces"
+		}
 		for _, s := range e.original.sources {
 			if s.r.hasThumbnail() {
-				lose("it shows only one of the joined traces")
+				lose(reason)
 			}
 		}
 		return nil

@@ -19,7 +19,11 @@ func (c *checker) checkMainReferences(listed map[uint32]bool) error {
 		}
 	}
 	for _, l := range t.Locations {
-		if err := c.checkName(file, t.Definitions, "location", l.ID, l.Name); err != nil {
+		names := t.Definitions
+		if a, err := t.Archive(l.Parent); err == nil { // the location belongs to the archive, which can define its name
+			names = a.Definitions
+		}
+		if err := c.checkName(file, names, "location", l.ID, l.Name); err != nil {
 			return err
 		}
 		if err := c.checkReference(file, "location", l.ID, "location group", l.Parent, listed[l.Parent]); err != nil {

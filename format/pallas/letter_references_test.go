@@ -61,6 +61,8 @@ func TestLetter_5_undefined(t *testing.T) {
 			[]uint32{1, NoRef, 0}, []uint32{2, NoRef, 0}},
 		{"name of a location in the main file", "main.pallas", "location 1 with the string 9", []uint32{0, NoRef, NoRef},
 			[]uint32{1, 9, 0}, []uint32{2, NoRef, 0}},
+		{"name of a location in the main file that its archive defines", "", "", []uint32{0, NoRef, NoRef},
+			[]uint32{1, 5, 0}, []uint32{2, NoRef, 0}},
 		{"parent of a location in the main file", "main.pallas", "location 1 with the location group 9",
 			[]uint32{0, NoRef, NoRef}, []uint32{1, NoRef, 9}, []uint32{2, NoRef, 0}},
 		{"name of a location in the archive", "archive_0/archive.pallas", "location 2 with the string 9",
@@ -72,7 +74,8 @@ func TestLetter_5_undefined(t *testing.T) {
 			empty := (&Definitions{}).append(nil)
 			main := append(handMade{}.files()["main.pallas"].Data[:33:33], empty...)
 			main = le64(le32(le64(le32(le64(main, 1), x.group...), 1), x.main...), 0)
-			archive := le64(append(le32(nil, 0, 0), empty...), 0, 1)
+			own := (&Definitions{Strings: []String{{5, "t"}}}).append(nil)
+			archive := le64(append(le32(nil, 0, 0), own...), 0, 1)
 			checkUndefined(t, fstest.MapFS{"main.pallas": {Data: main},
 				"archive_0/archive.pallas": {Data: le64(le32(archive, x.own...), 0)}}, x.file, x.want)
 		})

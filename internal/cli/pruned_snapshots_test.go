@@ -167,3 +167,24 @@ func thumbnail(t *testing.T, path string) map[string][]uint64 {
 	}
 	return samples
 }
+
+// TestReasonOfThumbnail checks the reasons for which a thumbnail of OTF is not kept: --prune of one trace, and a merge
+// of two.
+func TestReasonOfThumbnail(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "x.otf")
+	for name, text := range map[string]string{"x.otf": "1:1\n",
+		"x.0.def":    "DTRf4240\nDP1NM\"p\"\nDFG1NM\"g\"\nDF1G1NM\"f\"\n",
+		"x.1.events": "0\n*1\nE1\n32\n*1\nL1\n32\n*1\n", "x.thumb": "0:2,1\n1:1,1,\n"} {
+		writeText(t, filepath.Join(dir, name), text)
+	}
+	for want, args := range map[string][]string{
+		"definitions were left out":              {"filter", "--prune", in},
+		"it shows only one of the joined traces": {"merge", in, in},
+	} {
+		out := weft(t, exitGood, append(args, filepath.Join(t.TempDir(), "out.otf"))...)
+		if !strings.Contains(out, "thumbnail") || !strings.Contains(out, want) {
+			t.Errorf("%v: found %q, expected a lost thumbnail and the reason %q", args[0], out, want)
+		}
+	}
+}
