@@ -343,7 +343,8 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v u
 	return strconv.FormatUint(v, 10)
 }
 
-// valueText formats the value of an attribute, or of a property if key is NoRef, for display. References are replaced by names.
+// valueText formats the value of an attribute for display, or of a property if key is NoRef. References are replaced by
+// names.
 func valueText(defs *trace.Definitions, key uint32, v trace.Value) string {
 	if v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()) {
 		return defs.Locations.At(uint32(v.Num)).Label()
