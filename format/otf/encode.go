@@ -234,8 +234,8 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	return p
 }
 
-// markedProcess returns the process to write in a marker of a location that stands for the whole trace (process 0) or for
-// a process group. ok is false for other rows. OTF must be the origin of the trace.
+// markedProcess returns the process to write in a marker of a location that stands for the whole trace (process 0) or
+// for a process group. ok is false for other rows. OTF must be the origin of the trace.
 func (e *encoder) markedProcess(c *trace.Cursor) (process uint64, ok bool) {
 	if c.Kind() != trace.Marker || e.original != nil || e.defs.Origin != "otf" {
 		return 0, false
