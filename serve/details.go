@@ -307,7 +307,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	}
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		out = append(out, attribute{defs.Attributes.At(k).Name, valueText(defs, values[i])})
+		out = append(out, attribute{defs.Attributes.At(k).Name, valueText(defs, k, values[i])})
 	}
 	return out
 }
@@ -343,12 +343,13 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v u
 	return strconv.FormatUint(v, 10)
 }
 
-// valueText formats an attribute value for display. References are replaced by names.
-func valueText(defs *trace.Definitions, v trace.Value) string {
+// valueText formats the value of an attribute for display, or of a property if key is NoRef. References are replaced by
+// names.
+func valueText(defs *trace.Definitions, key uint32, v trace.Value) string {
 	if v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()) {
 		return defs.Locations.At(uint32(v.Num)).Label()
 	}
-	if name, ok := defs.ValueName(v); ok {
+	if name, ok := defs.ValueName(key, v); ok {
 		return name
 	}
 	// Copy the text, because it may share memory with the buffer of the batch.

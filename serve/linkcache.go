@@ -266,7 +266,7 @@ func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	}
 	t.set = t.set[:0]
 	for _, a := range l.Attrs {
-		t.set = append(t.set, attribute{a.Key, valueText(defs, a.Value)})
+		t.set = append(t.set, attribute{a.Key, valueText(defs, trace.NoRef, a.Value)})
 	}
 	t.rows = append(t.rows, linkRow{l.Src.Time, l.Dst.Time, l.ID, l.Src.ID, l.Dst.ID, t.setNumber(t.set), l.Src.Kind,
 		l.Dst.Kind})

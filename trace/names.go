@@ -77,7 +77,10 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 
 // ValueName returns the name of the entry that the value of an attribute refers to. For a location, it is the id. ok is
 // false if the value is no reference, or the entry does not exist or has no name.
-func (d *Definitions) ValueName(v Value) (name string, ok bool) {
+func (d *Definitions) ValueName(attribute uint32, v Value) (name string, ok bool) {
+	if v.Type == Uint64 && d.Attributes.Has(attribute) && d.Attributes.At(attribute).Type == InterruptGeneratorRef {
+		v.Type = InterruptGeneratorRef // a number, because the model has no table
+	}
 	i := int(min(v.Num, math.MaxInt32))
 	switch v.Type {
 	case AttributeRef:

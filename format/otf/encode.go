@@ -234,6 +234,21 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	return p
 }
 
+// markedProcess returns the process to write in a marker of a location that stands for the whole trace (process 0) or
+// for a process group. ok is false for other rows. OTF must be the origin of the trace.
+func (e *encoder) markedProcess(c *trace.Cursor) (process uint64, ok bool) {
+	if c.Kind() != trace.Marker || e.original != nil || e.defs.Origin != "otf" {
+		return 0, false
+	}
+	l := e.defs.Locations.At(c.Location())
+	for i, group := range e.defs.Communicator.All() {
+		if l.Kind == trace.EventsLocation && group.ID == l.ID {
+			return uint64(e.tokens.communicators.at(i)), true
+		}
+	}
+	return 0, l.Kind == trace.EventsLocation && l.ID == "0"
+}
+
 // writeRow writes the records of an event.
 func (e *encoder) writeRow(c *trace.Cursor) error {
 	t, ok := e.reader.clock.toFile(c.Time())
@@ -249,6 +264,10 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
+	marked, marks := e.markedProcess(c)
+	if marks {
+		r.Process = marked
+	}
 	if e.original != nil {
 		if !e.setOriginalRecord(c, r) {
 			return nil
@@ -263,7 +282,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 		e.extent.add(t)
 	}
-	if p = &e.places[c.Location()]; r.Process == p.process {
+	if p = &e.places[c.Location()]; r.Process == p.process && !marks {
 		p.used = true
 	}
 	// Readers order simultaneous records by stream and part, markers last.

@@ -376,6 +376,7 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	if d.Origin == "otf2" {
 		undefinedKind = 0
 	}
+	named := e.groupsNamedAsLocations()
 	group := func(at uint32) uint64 {
 		g, ok := groups[at]
 		if ok {
@@ -385,6 +386,9 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		if at != trace.NoRef {
 			x := d.Groups.At(at)
 			text, above = x.Name, x.Parent
+			if named[at] {
+				text = "process " + text
+			}
 			switch x.Kind {
 			case acceleratorKind:
 				typ = 2
@@ -424,6 +428,23 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		}
 	}
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
+}
+
+// groupsNamedAsLocations returns the groups that have the name of one of their locations, as a process of OTF with
+// threads has. They get another name in the archive, because ViTE aborts if both have the same.
+func (e *encoder) groupsNamedAsLocations() map[uint32]bool {
+	named, how := map[uint32]bool{}, format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	for _, l := range e.defs.Locations.All() {
+		if e.defs.Origin != "otf2" && e.defs.Groups.Has(l.Group) && e.defs.Groups.At(l.Group).Name == l.Label() {
+			named[l.Group] = true
+		}
+	}
+	e.loss.Add("location group, system tree node", "name", how, "must not be the name of a location of the group",
+		int64(len(named)))
+	return named
 }
 
 // scaledTime converts a time of the trace to ticks of a file that has scale ticks for each. ok is false if the result

@@ -557,7 +557,7 @@ func (lr *locationReader) addAttributes(e *Event) error {
 		default:
 			if i := d.defined(t, a.Value); i != trace.NoRef {
 				value.Num = uint64(i)
-			} else if _, named := d.defs.ValueNames[value]; !named {
+			} else {
 				value.Type = trace.Uint64
 				if d.defs.Attributes.At(key).Type != typ {
 					lr.countUnkept()

@@ -28,13 +28,13 @@ func nativesArchive(t *testing.T) string {
 // names the same generators as otf2-print, and filter keeps them.
 func TestMappedGenerators(t *testing.T) {
 	path := nativesArchive(t)
-	want := regexp.MustCompile(`Interrupt Generator: "timer \d" <(\d)>`)
+	want := regexp.MustCompile(`Interrupt Generator: "(timer \d)" <\d>`)
 	out, _ := runTool(t, path, "otf2-print")
 	var generators []string
 	for _, m := range want.FindAllStringSubmatch(string(out), -1) {
 		generators = append(generators, "generator="+m[1])
 	}
-	found := regexp.MustCompile(`generator=\d`).FindAllString(weft(t, 0, "print", "-q", path), -1)
+	found := regexp.MustCompile(`generator=timer \d`).FindAllString(weft(t, 0, "print", "-q", path), -1)
 	if len(generators) != 2 || !slices.Equal(found, generators) {
 		t.Errorf("weft print shows %q, otf2-print %q", found, generators)
 	}
@@ -121,7 +121,9 @@ func TestNativeRecordsComeBack(t *testing.T) {
 				t.Errorf("%s: otf2-print prints anew:\n%sand no longer:\n%s", name, strings.Join(more, ""), strings.Join(fewer, ""))
 			}
 		}
-		if there, back := weft(t, 0, "print", "-q", path), weft(t, 0, "print", "-q", back); there != back {
+		there, back = weft(t, 0, "print", "-q", path), weft(t, 0, "print", "-q", back)
+		// other formats keep the number of an interrupt generator, not its name
+		if there = strings.ReplaceAll(there, "generator=timer ", "generator="); there != back {
 			t.Errorf("%s: weft print shows\n%s\nexpected\n%s", name, back, there)
 		}
 	}

@@ -359,7 +359,7 @@ func (p *printer) writeJSONRow(c *trace.Cursor) {
 			}
 			b = appendJSONString(b, p.uniqueName(keys, i))
 			b = append(b, ':')
-			if name, ok := p.defs.ValueName(vals[i]); ok {
+			if name, ok := p.defs.ValueName(keys[i], vals[i]); ok {
 				b = appendJSONString(b, name)
 			} else {
 				b = appendJSONValue(b, &vals[i])
@@ -434,7 +434,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 		b = append(b, ' ', ' ')
 		b = append(b, p.defs.Attributes.At(k).Name...)
 		b = append(b, '=')
-		b = p.appendValue(b, &vals[i])
+		b = p.appendValue(b, k, &vals[i])
 	}
 	if c.Derived() {
 		b = append(b, "  (derived)"...)
@@ -443,10 +443,10 @@ func (p *printer) textRow(c *trace.Cursor) {
 }
 
 // appendValue appends the value of an attribute for text.
-func (p *printer) appendValue(b []byte, v *trace.Value) []byte {
+func (p *printer) appendValue(b []byte, key uint32, v *trace.Value) []byte {
 	text, ok := v.Str, v.Type == trace.String
 	if !ok {
-		text, ok = p.defs.ValueName(*v)
+		text, ok = p.defs.ValueName(key, *v)
 	}
 	switch {
 	case v.Type == trace.LocationRef && ok:

@@ -62,4 +62,10 @@ func TestPrintReferences(t *testing.T) {
 		!strings.Contains(json, `"generator":1,"generatorName":"timer 10ms"`) {
 		t.Errorf("the sample has no name of the interrupt generator in\n%s%s", text, json)
 	}
+	edited := filepath.Join(t.TempDir(), "edited.otf2")
+	weft(t, exitGood, "filter", "-q", "--not-kind", "context-sample", path, edited)
+	if printed, _ := runTool(t, edited, "otf2-print"); printed != nil &&
+		!strings.Contains(string(printed), `INTERRUPT_GENERATOR; "timer 10ms" <1>`) {
+		t.Errorf("after filter, otf2-print prints no attribute of an interrupt generator:\n%s", printed)
+	}
 }
