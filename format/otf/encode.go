@@ -94,6 +94,9 @@ type placeOfLocation struct {
 	process uint64
 	stream  uint32
 	w       *StreamWriter
+	// marked is the process in markers if marks is set.
+	marked uint64
+	marks  bool
 }
 
 // Create returns an encoder that writes to out.
@@ -229,24 +232,25 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 		if p.process, ok = e.markedGroup(loc); !ok {
 			p.process = uint64(e.tokens.locations.at(int(loc)))
 		}
+		p.marked, p.marks = e.markedProcess(loc)
 		p.known = true
 	}
 	return p
 }
 
-// markedProcess returns the process to write in a marker of a location that stands for the whole trace (process 0) or
-// for a process group. ok is false for other rows. OTF must be the origin of the trace.
-func (e *encoder) markedProcess(c *trace.Cursor) (process uint64, ok bool) {
-	if c.Kind() != trace.Marker || e.original != nil || e.defs.Origin != "otf" {
+// markedProcess returns the process to write in markers of a location that stands for the whole trace (process 0) or
+// for a process group. ok is false for other locations, or if OTF is not the origin of the trace.
+func (e *encoder) markedProcess(loc uint32) (process uint64, ok bool) {
+	l := e.defs.Locations.At(loc)
+	if e.original != nil || e.defs.Origin != "otf" || l.Kind != trace.EventsLocation {
 		return 0, false
 	}
-	l := e.defs.Locations.At(c.Location())
 	for i, group := range e.defs.Communicator.All() {
-		if l.Kind == trace.EventsLocation && group.ID == l.ID {
+		if group.ID == l.ID {
 			return uint64(e.tokens.communicators.at(i)), true
 		}
 	}
-	return 0, l.Kind == trace.EventsLocation && l.ID == "0"
+	return 0, l.ID == "0"
 }
 
 // writeRow writes the records of an event.
@@ -264,9 +268,9 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
-	marked, marks := e.markedProcess(c)
+	marks := p.marks && c.Kind() == trace.Marker
 	if marks {
-		r.Process = marked
+		r.Process = p.marked
 	}
 	if e.original != nil {
 		if !e.setOriginalRecord(c, r) {
