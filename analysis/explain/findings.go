@@ -91,11 +91,12 @@ func (ex *explainer) planLate(d *delay) {
 	late := keysByValue(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	if d.awaitsDevice() {
-		ex.planDevice(f, d)
+	spread := ex.times.Spread(d.path)
+	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
+	if d.awaitsDevice() && !onDevice {
+		ex.planRuntimes(func(times []int64) { ex.addDevice(f, d, times[0]) }, withoutPath(d.path))
 		return
 	}
-	spread := ex.times.Spread(d.path)
 	slow := spread.Slowest()
 	share := 0.0
 	for _, t := range slow {
@@ -123,7 +124,17 @@ func (ex *explainer) planLate(d *delay) {
 	if s := ex.times.WithoutNoise(d.path, at); s != nil {
 		changes = append(changes, retime.Options{Transfer: 1, Stretch: s})
 	}
+	if onDevice {
+		changes = append(changes, withoutPath(d.path))
+	}
 	ex.planRuntimes(func(times []int64) {
+		if n := len(times) - 1; onDevice {
+			if 2*ex.gain(slices.Min(times[:n])) <= ex.gain(times[n]) {
+				ex.addDevice(f, d, times[n])
+				return
+			}
+			times = times[:n]
+		}
 		lateness := lateTimes{all: spread, slow: slow, target: reference.Mean()}
 		f.Gain, times = ex.gain(slices.Min(times[:balancings])), times[balancings:]
 		f.WhatIf = ex.whatIfWord(d.path, slow.Locations(), criticalpath.Mean)
@@ -176,48 +187,50 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference iteration
 	return list
 }
 
-// planDevice plans a finding about a call path for which threads wait on a device, or during which devices wait for
-// work.
-func (ex *explainer) planDevice(f Finding, d *delay) {
-	f.ID = "device"
-	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if path == d.path {
+// withoutPath returns the options of a run in which a path takes no time.
+func withoutPath(path uint32) retime.Options {
+	return retime.Options{Transfer: 1, Scale: func(p uint32) float64 {
+		if p == path {
 			return 0
 		}
 		return 1
 	}}
-	ex.planRuntimes(func(times []int64) {
-		f.Gain = ex.gain(times[0])
-		if cost := int64(d.cost); f.Gain > cost {
-			f.Gain = cost
-		} else {
-			f.WhatIf = ex.whatIf(opt)
+}
+
+// addDevice adds a finding about a call path for which threads wait on a device, or during which devices wait for
+// work. without is the runtime without the path.
+func (ex *explainer) addDevice(f Finding, d *delay, without int64) {
+	f.ID = "device"
+	f.Gain = ex.gain(without)
+	if cost := int64(d.cost); f.Gain > cost {
+		f.Gain = cost
+	} else {
+		f.WhatIf = ex.whatIf(withoutPath(d.path))
+	}
+	byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
+	switch {
+	case byDevice && len(d.names) == 0 && ex.transfers(d):
+		f.Title = "Threads wait for transfers to or from devices"
+		f.Advice = "Transfer less, or let the threads compute something else meanwhile."
+	case byDevice && len(d.names) == 0:
+		f.Title = "Threads wait for devices while these have no work"
+		f.Advice = "Launch work earlier."
+		if !ex.h.Log.Launches || ex.waits.UnknownLaunches() {
+			f.Advice += " The trace does not tell which calls launch it."
 		}
-		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
-		switch {
-		case byDevice && len(d.names) == 0 && ex.transfers(d):
-			f.Title = "Threads wait for transfers to or from devices"
-			f.Advice = "Transfer less, or let the threads compute something else meanwhile."
-		case byDevice && len(d.names) == 0:
-			f.Title = "Threads wait for devices while these have no work"
-			f.Advice = "Launch work earlier."
-			if !ex.h.Log.Launches || ex.waits.UnknownLaunches() {
-				f.Advice += " The trace does not tell which calls launch it."
-			}
-		case byDevice:
-			f.Title = "Threads wait for " + d.region() + " on a device"
-			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
-		default:
-			f.Title = d.region() + " runs while devices wait for work"
-			f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
-		}
-		ex.describePlaces(&f, d)
-		if f.Gain == 0 && byDevice && (!ex.h.Log.Launches || ex.waits.UnknownLaunches()) {
-			f.Evidence = append(f.Evidence, "the gain is unknown, because the trace does not record which calls launch the work")
-			f.Confidence = LowConfidence
-		}
-		ex.addFinding(f)
-	}, opt)
+	case byDevice:
+		f.Title = "Threads wait for " + d.region() + " on a device"
+		f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
+	default:
+		f.Title = d.region() + " runs while devices wait for work"
+		f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
+	}
+	ex.describePlaces(&f, d)
+	if f.Gain == 0 && byDevice && (!ex.h.Log.Launches || ex.waits.UnknownLaunches()) {
+		f.Evidence = append(f.Evidence, "the gain is unknown, because the trace does not record which calls launch the work")
+		f.Confidence = LowConfidence
+	}
+	ex.addFinding(f)
 }
 
 // slowing adds findings about paths whose times grow from iteration to iteration.
