@@ -312,6 +312,34 @@ func TestLateSignal(t *testing.T) {
 	}
 }
 
+// TestMasterOfOneProcess checks a process whose first thread works while the other one waits for its signals. No other
+// process could do the work, so the other thread is the one to compare with. Without the work of 1000 ticks, each of 20
+// rounds takes 1 tick.
+func TestMasterOfOneProcess(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	a, b := r.Thread("a", process), r.Thread("b", process)
+	master, work := r.Region("master"), r.Region("work")
+	wait, signal := r.Region("pthread_cond_wait"), r.Region("pthread_cond_signal")
+	cond := trace.Attr{Key: "cond", Value: trace.IntValue(1)}
+	visit := func(loc uint32, from, to int64, region uint32, attrs ...trace.Attr) {
+		r.Enter(loc, from, region, attrs...)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(20) {
+		now := 1001 * i
+		visit(a, now, now+1000, master)
+		visit(a, now+1000, now+1001, signal, cond)
+		visit(b, now, now+1000, wait, cond)
+		visit(b, now+1000, now+1001, work)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || !slices.Equal(f[0].Path, []string{"master"}) || f[0].Gain != 20*1000 ||
+		f[0].WhatIf == "" || !strings.Contains(f[0].Title, "longer at a") {
+		t.Errorf("found %+v, expected master at a with a gain of 20000", f)
+	}
+}
+
 // TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
 // which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
 func TestUnknownLaunches(t *testing.T) {
