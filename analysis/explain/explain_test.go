@@ -340,6 +340,16 @@ func TestMasterOfOneProcess(t *testing.T) {
 	}
 }
 
+// TestLateInTurns checks two ranks of which one computes for 2000 ticks and the other for 1000, in turns. Both compute
+// for 50 * 1500 ticks, so the finding must not say that this takes longer at one of them.
+func TestLateInTurns(t *testing.T) {
+	f := page(t, program(2, 50, func(rank, round int) int64 { return int64(1000 + 1000*((rank+round)%2)) })).Findings
+	if len(f) == 0 || f[0].Title != "compute delays others, although it takes as long at all locations in total" ||
+		!slices.Contains(f[0].Evidence, "at most 75 ms at a location, 75 ms in the mean") {
+		t.Errorf("found %+v, expected equal times", f)
+	}
+}
+
 // TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
 // which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
 func TestUnknownLaunches(t *testing.T) {

@@ -345,15 +345,18 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
 			ex.formatDuration(t.slow.Mean()), ex.formatDuration(t.target)))
 	default:
+		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		switch {
 		case begins:
 			f.Title = "The late begin of some locations delays the others or the end"
+		case most <= (1+leastShare)*t.target:
+			f.Title = region + " delays others, although it takes as long at all locations in total"
+			f.Advice = "Look at when others wait for it: its order or its times may differ from iteration to iteration."
 		case ends:
 			f.Title = region + " takes longer at some locations than at others, and these end earlier"
 		default:
 			f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		}
-		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
 			ex.formatDuration(t.target)))
 	}
