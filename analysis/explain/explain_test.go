@@ -350,6 +350,26 @@ func TestLateInTurns(t *testing.T) {
 	}
 }
 
+// TestNegligibleEvidence checks that a finding does not name a pattern that has hardly any part in it. One rank computes
+// for 3000 ticks in each of 50 rounds, and three others wait 50 * 3 * 2000 ticks for it in barriers. In the end, it
+// sends a message one tick late.
+func TestNegligibleEvidence(t *testing.T) {
+	r := program(4, 50, func(rank, _ int) int64 { return []int64{1000, 1000, 3000, 1000}[rank] })
+	const end = 50 * 3001
+	r.Enter(2, end, r.Region("compute"))
+	r.Leave(2, end+1, r.Region("compute"))
+	r.Enter(2, end+1, r.Region("MPI_Send"))
+	r.Event(2, end+1, trace.Send, trace.NoRef, []uint64{0, trace.Undefined, 0, 8})
+	r.Leave(2, end+2, r.Region("MPI_Send"))
+	r.Enter(0, end, r.Region("MPI_Recv"))
+	r.Event(0, end+2, trace.Recv, trace.NoRef, []uint64{2, trace.Undefined, 0, 8})
+	r.Leave(0, end+2, r.Region("MPI_Recv"))
+	f := page(t, r).Findings
+	if len(f) == 0 || len(f[0].Evidence) != 2 || f[0].Evidence[1] != "300 ms of wait-at-barrier" {
+		t.Errorf("found %+v, expected 300 ms of wait-at-barrier only", f)
+	}
+}
+
 // TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
 // which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
 func TestUnknownLaunches(t *testing.T) {

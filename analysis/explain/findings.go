@@ -285,6 +285,9 @@ func (d *delay) region() string {
 	return outside
 }
 
+// leastEvidence is the least share of a pattern in the costs of a finding for which the finding names the pattern.
+const leastEvidence = 0.001
+
 // describePlaces adds the names of the locations to a finding about the waits that a call path causes. It adds
 // the patterns of these waits to the evidence.
 func (ex *explainer) describePlaces(f *Finding, d *delay) {
@@ -292,6 +295,9 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 		f.Locations = append(f.Locations, ex.locationName(loc))
 	}
 	for _, p := range keysByValue(d.patterns)[:min(3, len(d.patterns))] {
+		if d.patterns[p] < leastEvidence*d.cost {
+			break
+		}
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.formatDuration(d.patterns[p]), p))
 	}
 }
