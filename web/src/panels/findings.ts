@@ -58,7 +58,7 @@ type Row = Finding & { number: number };
 
 /** command returns the command that computes the gain of a finding, or "". A very long one is left out. */
 function command({ whatIf }: Finding): string {
-  return whatIf === "" || whatIf.length > 240 ? "" : `Gain by: weft path --what-if '${whatIf}'`;
+  return whatIf === "" || whatIf.length > 240 ? "" : `Gain by: weft path --what-if '${whatIf.replaceAll("'", "'\\''")}'`;
 }
 
 /** columns returns the columns of the table of findings. */
