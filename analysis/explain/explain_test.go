@@ -350,11 +350,12 @@ func TestLateInTurns(t *testing.T) {
 	}
 }
 
-// TestNegligibleEvidence checks that a finding does not name a pattern that has hardly any part in it. One rank computes
+// TestNegligibleEvidence checks that a finding does not name a pattern that has hardly any part in it. A rank computes
 // for 3000 ticks in each of 50 rounds, and three others wait 50 * 3 * 2000 ticks for it in barriers. In the end, it
 // sends a message one tick late.
 func TestNegligibleEvidence(t *testing.T) {
-	r := program(4, 50, func(rank, _ int) int64 { return []int64{1000, 1000, 3000, 1000}[rank] })
+	work := []int64{1000, 1000, 3000, 1000}
+	r := program(4, 50, func(rank, _ int) int64 { return work[rank] })
 	const end = 50 * 3001
 	r.Enter(2, end, r.Region("compute"))
 	r.Leave(2, end+1, r.Region("compute"))
