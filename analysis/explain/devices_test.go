@@ -3,6 +3,7 @@ package explain_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/trace"
@@ -80,5 +81,41 @@ func TestProcessesWaitForDevice(t *testing.T) {
 	f := page(t, offloading(3000, 0, 0, 0)).Findings
 	if len(f) == 0 || f[0].ID != "device" || f[0].Gain != 20*2820 || f[0].WhatIf != "kernel=0" {
 		t.Errorf("found %+v, expected waits for the kernel with a gain of 56400", f)
+	}
+}
+
+// TestKernelDelaysLaunches checks a kernel for which the thread waits before it uses another stream. In each of 10
+// rounds of 300 ticks, the kernel runs from 20 to 200 in the first stream. The thread waits for it from 30 on, and then
+// launches kernels of 10 ticks in two other streams. While the thread waits, these two wait for their
+// launches. The finding about the kernel must not advise to let the device do this work.
+func TestKernelDelaysLaunches(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("rank", r.Machine("node"))
+	thread := r.Thread("host", process)
+	streams := []uint32{r.Thread("stream 0", process), r.Thread("stream 1", process), r.Thread("stream 2", process)}
+	for _, s := range streams {
+		r.Defs().Locations.At(s).Kind = trace.StreamLocation
+	}
+	visit := func(loc uint32, from, to int64, name string, attrs ...trace.Attr) {
+		r.Enter(loc, from, r.Region(name), attrs...)
+		r.Leave(loc, to, r.Region(name))
+	}
+	in := func(stream int) trace.Attr {
+		return trace.Attr{Key: "CUDA_STREAM_REF", Value: trace.Value{Type: trace.LocationRef, Num: uint64(streams[stream])}}
+	}
+	for i := range int64(10) {
+		begin := 300 * i
+		visit(thread, begin, begin+10, "cudaLaunchKernel", in(0))
+		visit(streams[0], begin+20, begin+200, "kernel")
+		visit(thread, begin+30, begin+205, "cudaStreamSynchronize", in(0))
+		for s := range int64(2) {
+			visit(thread, begin+210+10*s, begin+220+10*s, "cudaLaunchKernel", in(1+int(s)))
+			visit(streams[1+s], begin+230+10*s, begin+240+10*s, "other")
+		}
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "device" || f[0].Title != "Threads wait for kernel on a device" ||
+		strings.Contains(f[0].Advice, "let the device do") {
+		t.Errorf("found %+v, expected that threads wait for the kernel", f)
 	}
 }

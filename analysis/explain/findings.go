@@ -94,7 +94,7 @@ func (ex *explainer) planLate(d *delay) {
 	spread := ex.times.Spread(d.path)
 	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
 	if d.awaitsDevice() && !onDevice {
-		ex.planRuntimes(func(times []int64) { ex.addDevice(f, d, times[0]) }, withoutPath(d.path))
+		ex.planRuntimes(func(times []int64) { ex.addDevice(f, d, false, times[0]) }, withoutPath(d.path))
 		return
 	}
 	slow := spread.Slowest()
@@ -130,7 +130,7 @@ func (ex *explainer) planLate(d *delay) {
 	ex.planRuntimes(func(times []int64) {
 		if n := len(times) - 1; onDevice {
 			if 2*ex.gain(slices.Min(times[:n])) <= ex.gain(times[n]) {
-				ex.addDevice(f, d, times[n])
+				ex.addDevice(f, d, true, times[n])
 				return
 			}
 			times = times[:n]
@@ -198,8 +198,8 @@ func withoutPath(path uint32) retime.Options {
 }
 
 // addDevice adds a finding about a call path for which threads wait on a device, or during which devices wait for
-// work. without is the runtime without the path.
-func (ex *explainer) addDevice(f Finding, d *delay, without int64) {
+// work. onDevice states whether the path is work of devices. without is the runtime without the path.
+func (ex *explainer) addDevice(f Finding, d *delay, onDevice bool, without int64) {
 	f.ID = "device"
 	f.Gain = ex.gain(without)
 	if cost := int64(d.cost); f.Gain > cost {
@@ -207,7 +207,7 @@ func (ex *explainer) addDevice(f Finding, d *delay, without int64) {
 	} else {
 		f.WhatIf = ex.whatIf(withoutPath(d.path))
 	}
-	byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
+	byDevice := onDevice || d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
 	switch {
 	case byDevice && len(d.names) == 0 && ex.transfers(d):
 		f.Title = "Threads wait for transfers to or from devices"
