@@ -113,9 +113,13 @@ func TestKernelDelaysLaunches(t *testing.T) {
 			visit(streams[1+s], begin+230+10*s, begin+240+10*s, "other")
 		}
 	}
-	f := page(t, r).Findings
+	p := page(t, r)
+	f := p.Findings
 	if len(f) == 0 || f[0].ID != "device" || f[0].Title != "Threads wait for kernel on a device" ||
 		strings.Contains(f[0].Advice, "let the device do") {
 		t.Errorf("found %+v, expected that threads wait for the kernel", f)
+	}
+	if !strings.Contains(p.Verdict, ": threads wait for kernel on a device.") {
+		t.Errorf("found %q, expected a small letter after the colon", p.Verdict)
 	}
 }
