@@ -1,5 +1,10 @@
 package trace
 
+import (
+	"maps"
+	"slices"
+)
+
 // Streams finds the streams of devices that belong to the process of a location.
 type Streams struct {
 	defs *Definitions
@@ -54,6 +59,11 @@ func (s *Streams) Of(loc uint32) []uint32 {
 		return list
 	}
 	return s.byProcess[NoRef]
+}
+
+// Lists returns the streams of each process. Streams whose process is unknown have a list of their own.
+func (s *Streams) Lists() [][]uint32 {
+	return slices.Collect(maps.Values(s.byProcess))
 }
 
 // IsStream reports whether a location is a stream of a device.

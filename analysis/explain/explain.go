@@ -386,7 +386,7 @@ func (ex *explainer) setVerdict() {
 // lowerTitle returns the title with a small first letter, for use inside of a sentence. It does not change a
 // title that begins with the name of a region.
 func lowerTitle(s string) string {
-	for _, word := range []string{"A ", "One ", "Communication ", "Messages ", "The late "} {
+	for _, word := range []string{"A ", "One ", "Communication ", "Messages ", "Threads wait ", "The late "} {
 		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {
 			return strings.ToLower(s[:1]) + s[1:]
 		}

@@ -312,6 +312,65 @@ func TestLateSignal(t *testing.T) {
 	}
 }
 
+// TestMasterOfOneProcess checks a process whose first thread works while the other one waits for its signals. No other
+// process could do the work, so the other thread is the one to compare with. Without the work of 1000 ticks, each of 20
+// rounds takes 1 tick.
+func TestMasterOfOneProcess(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	a, b := r.Thread("a", process), r.Thread("b", process)
+	master, work := r.Region("master"), r.Region("work")
+	wait, signal := r.Region("pthread_cond_wait"), r.Region("pthread_cond_signal")
+	cond := trace.Attr{Key: "cond", Value: trace.IntValue(1)}
+	visit := func(loc uint32, from, to int64, region uint32, attrs ...trace.Attr) {
+		r.Enter(loc, from, region, attrs...)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(20) {
+		now := 1001 * i
+		visit(a, now, now+1000, master)
+		visit(a, now+1000, now+1001, signal, cond)
+		visit(b, now, now+1000, wait, cond)
+		visit(b, now+1000, now+1001, work)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || !slices.Equal(f[0].Path, []string{"master"}) || f[0].Gain != 20*1000 ||
+		f[0].WhatIf == "" || !strings.Contains(f[0].Title, "longer at a") {
+		t.Errorf("found %+v, expected master at a with a gain of 20000", f)
+	}
+}
+
+// TestLateInTurns checks two ranks of which one computes for 2000 ticks and the other for 1000, in turns. Both compute
+// for 50 * 1500 ticks, so the finding must not say that this takes longer at one of them.
+func TestLateInTurns(t *testing.T) {
+	f := page(t, program(2, 50, func(rank, round int) int64 { return int64(1000 + 1000*((rank+round)%2)) })).Findings
+	if len(f) == 0 || f[0].Title != "compute delays others, although it takes as long at all locations in total" ||
+		!slices.Contains(f[0].Evidence, "at most 75 ms at a location, 75 ms in the mean") {
+		t.Errorf("found %+v, expected equal times", f)
+	}
+}
+
+// TestNegligibleEvidence checks that a finding does not name a pattern that has hardly any part in it. A rank computes
+// for 3000 ticks in each of 50 rounds, and three others wait 50 * 3 * 2000 ticks for it in barriers. In the end, it
+// sends a message one tick late.
+func TestNegligibleEvidence(t *testing.T) {
+	work := []int64{1000, 1000, 3000, 1000}
+	r := program(4, 50, func(rank, _ int) int64 { return work[rank] })
+	const end = 50 * 3001
+	r.Enter(2, end, r.Region("compute"))
+	r.Leave(2, end+1, r.Region("compute"))
+	r.Enter(2, end+1, r.Region("MPI_Send"))
+	r.Event(2, end+1, trace.Send, trace.NoRef, []uint64{0, trace.Undefined, 0, 8})
+	r.Leave(2, end+2, r.Region("MPI_Send"))
+	r.Enter(0, end, r.Region("MPI_Recv"))
+	r.Event(0, end+2, trace.Recv, trace.NoRef, []uint64{2, trace.Undefined, 0, 8})
+	r.Leave(0, end+2, r.Region("MPI_Recv"))
+	f := page(t, r).Findings
+	if len(f) == 0 || len(f[0].Evidence) != 2 || f[0].Evidence[1] != "300 ms of wait-at-barrier" {
+		t.Errorf("found %+v, expected 300 ms of wait-at-barrier only", f)
+	}
+}
+
 // TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
 // which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
 func TestUnknownLaunches(t *testing.T) {

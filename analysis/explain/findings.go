@@ -91,11 +91,12 @@ func (ex *explainer) planLate(d *delay) {
 	late := keysByValue(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	if d.awaitsDevice() {
-		ex.planDevice(f, d)
+	spread := ex.times.Spread(d.path)
+	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
+	if d.awaitsDevice() && !onDevice {
+		ex.planRuntimes(func(times []int64) { ex.addDevice(f, d, false, times[0]) }, withoutPath(d.path))
 		return
 	}
-	spread := ex.times.Spread(d.path)
 	slow := spread.Slowest()
 	share := 0.0
 	for _, t := range slow {
@@ -123,7 +124,17 @@ func (ex *explainer) planLate(d *delay) {
 	if s := ex.times.WithoutNoise(d.path, at); s != nil {
 		changes = append(changes, retime.Options{Transfer: 1, Stretch: s})
 	}
+	if onDevice {
+		changes = append(changes, withoutPath(d.path))
+	}
 	ex.planRuntimes(func(times []int64) {
+		if n := len(times) - 1; onDevice {
+			if 2*ex.gain(slices.Min(times[:n])) <= ex.gain(times[n]) {
+				ex.addDevice(f, d, true, times[n])
+				return
+			}
+			times = times[:n]
+		}
 		lateness := lateTimes{all: spread, slow: slow, target: reference.Mean()}
 		f.Gain, times = ex.gain(slices.Min(times[:balancings])), times[balancings:]
 		f.WhatIf = ex.whatIfWord(d.path, slow.Locations(), criticalpath.Mean)
@@ -176,48 +187,50 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference iteration
 	return list
 }
 
-// planDevice plans a finding about a call path for which threads wait on a device, or during which devices wait for
-// work.
-func (ex *explainer) planDevice(f Finding, d *delay) {
-	f.ID = "device"
-	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if path == d.path {
+// withoutPath returns the options of a run in which a path takes no time.
+func withoutPath(path uint32) retime.Options {
+	return retime.Options{Transfer: 1, Scale: func(p uint32) float64 {
+		if p == path {
 			return 0
 		}
 		return 1
 	}}
-	ex.planRuntimes(func(times []int64) {
-		f.Gain = ex.gain(times[0])
-		if cost := int64(d.cost); f.Gain > cost {
-			f.Gain = cost
-		} else {
-			f.WhatIf = ex.whatIf(opt)
+}
+
+// addDevice adds a finding about a call path for which threads wait on a device, or during which devices wait for
+// work. onDevice states whether the path is work of devices. without is the runtime without the path.
+func (ex *explainer) addDevice(f Finding, d *delay, onDevice bool, without int64) {
+	f.ID = "device"
+	f.Gain = ex.gain(without)
+	if cost := int64(d.cost); f.Gain > cost {
+		f.Gain = cost
+	} else {
+		f.WhatIf = ex.whatIf(withoutPath(d.path))
+	}
+	byDevice := onDevice || d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
+	switch {
+	case byDevice && len(d.names) == 0 && ex.transfers(d):
+		f.Title = "Threads wait for transfers to or from devices"
+		f.Advice = "Transfer less, or let the threads compute something else meanwhile."
+	case byDevice && len(d.names) == 0:
+		f.Title = "Threads wait for devices while these have no work"
+		f.Advice = "Launch work earlier."
+		if !ex.h.Log.Launches || ex.waits.UnknownLaunches() {
+			f.Advice += " The trace does not tell which calls launch it."
 		}
-		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
-		switch {
-		case byDevice && len(d.names) == 0 && ex.transfers(d):
-			f.Title = "Threads wait for transfers to or from devices"
-			f.Advice = "Transfer less, or let the threads compute something else meanwhile."
-		case byDevice && len(d.names) == 0:
-			f.Title = "Threads wait for devices while these have no work"
-			f.Advice = "Launch work earlier."
-			if !ex.h.Log.Launches || ex.waits.UnknownLaunches() {
-				f.Advice += " The trace does not tell which calls launch it."
-			}
-		case byDevice:
-			f.Title = "Threads wait for " + d.region() + " on a device"
-			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
-		default:
-			f.Title = d.region() + " runs while devices wait for work"
-			f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
-		}
-		ex.describePlaces(&f, d)
-		if f.Gain == 0 && byDevice && (!ex.h.Log.Launches || ex.waits.UnknownLaunches()) {
-			f.Evidence = append(f.Evidence, "the gain is unknown, because the trace does not record which calls launch the work")
-			f.Confidence = LowConfidence
-		}
-		ex.addFinding(f)
-	}, opt)
+	case byDevice:
+		f.Title = "Threads wait for " + d.region() + " on a device"
+		f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
+	default:
+		f.Title = d.region() + " runs while devices wait for work"
+		f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
+	}
+	ex.describePlaces(&f, d)
+	if f.Gain == 0 && byDevice && (!ex.h.Log.Launches || ex.waits.UnknownLaunches()) {
+		f.Evidence = append(f.Evidence, "the gain is unknown, because the trace does not record which calls launch the work")
+		f.Confidence = LowConfidence
+	}
+	ex.addFinding(f)
 }
 
 // slowing adds findings about paths whose times grow from iteration to iteration.
@@ -272,6 +285,9 @@ func (d *delay) region() string {
 	return outside
 }
 
+// leastEvidence is the least share of a pattern in the costs of a finding for which the finding names the pattern.
+const leastEvidence = 0.001
+
 // describePlaces adds the names of the locations to a finding about the waits that a call path causes. It adds
 // the patterns of these waits to the evidence.
 func (ex *explainer) describePlaces(f *Finding, d *delay) {
@@ -279,6 +295,9 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 		f.Locations = append(f.Locations, ex.locationName(loc))
 	}
 	for _, p := range keysByValue(d.patterns)[:min(3, len(d.patterns))] {
+		if d.patterns[p] < leastEvidence*d.cost {
+			break
+		}
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.formatDuration(d.patterns[p]), p))
 	}
 }
@@ -332,15 +351,18 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
 			ex.formatDuration(t.slow.Mean()), ex.formatDuration(t.target)))
 	default:
+		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		switch {
 		case begins:
 			f.Title = "The late begin of some locations delays the others or the end"
+		case most <= (1+leastShare)*t.target:
+			f.Title = region + " delays others, although it takes as long at all locations in total"
+			f.Advice = "Look at when others wait for it: its order or its times may differ from iteration to iteration."
 		case ends:
 			f.Title = region + " takes longer at some locations than at others, and these end earlier"
 		default:
 			f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		}
-		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
 			ex.formatDuration(t.target)))
 	}

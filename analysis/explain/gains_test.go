@@ -350,3 +350,11 @@ func TestUndefinedRegions(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandOfQuotes checks the command for a region whose name contains an apostrophe, as a shell reads it.
+func TestCommandOfQuotes(t *testing.T) {
+	f := explain.Finding{WhatIf: "f<'a>=mean"}
+	if found, expected := f.Command(), `weft path --what-if 'f<'\''a>=mean'`; found != expected {
+		t.Errorf("found %s, expected %s", found, expected)
+	}
+}

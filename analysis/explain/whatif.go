@@ -21,7 +21,7 @@ func (f *Finding) Command() string {
 	if f.WhatIf == "" || len(f.WhatIf) > mostWhatIf {
 		return ""
 	}
-	return "weft path --what-if '" + f.WhatIf + "'"
+	return "weft path --what-if '" + strings.ReplaceAll(f.WhatIf, "'", `'\''`) + "'"
 }
 
 // whatIf returns the changes for weft path --what-if that change all times as the functions Scale, At and Start of opt

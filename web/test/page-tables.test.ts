@@ -124,6 +124,14 @@ pageTests("the page: tables", (check) => {
     expect(text).toContain("Not judged: sends (2): the trace has no matching receive.");
   });
 
+  check("the panel of waits names the time outside of all regions", async ({ page, open }) => {
+    await open("#t=a1&p=waits&v=waits.by:paths");
+    const rows = page.locator("#panel tr", { hasText: "wait-for-launch" });
+    // in the table of patterns, by call path, and in that of the longest waits
+    expect(await rows.count()).toBe(3);
+    expect(await rows.filter({ hasText: "(outside of all regions)" }).count()).toBe(2);
+  });
+
   check("a note is kept", async ({ page, open, ready }) => {
     await open("#t=a1");
     await page.locator(".plot").focus();

@@ -25,15 +25,18 @@ type Times struct {
 	own           map[synclog.PathLocation]int64
 	communicating []bool // indexed by call path: whether it ends in or inside of a call of a communication library
 	later         []bool // whether a location is a thread other than the first one of its process
-	all           float64
-	series        []*series
+	// streamsByProcess holds the streams of devices of each process that has some.
+	streamsByProcess [][]uint32
+	all              float64
+	series           []*series
 }
 
 // New returns the times of a history. own holds its exclusive times, see [history.History.ExclusiveTimes]; the caller
 // must not change them. New uses 16 bytes for each time that belongs to a series. The error comes from a temporary
 // file.
 func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error) {
-	x := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads()}
+	x := &Times{h: h, own: own, communicating: communicatingPaths(h.Log), later: h.Log.Defs.LaterThreads(),
+		streamsByProcess: h.Log.Defs.Streams().Lists()}
 	for i, l := range h.Locations {
 		loc, d := uint32(i), h.Log.Defs
 		if l != nil && !h.Log.Sleeps(loc) && (!d.Locations.Has(loc) || d.Locations.At(loc).Kind.IsProcessor()) {

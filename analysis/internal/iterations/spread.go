@@ -17,10 +17,25 @@ type LocationTime struct {
 	Time     int64
 }
 
-// Spread returns the times of a path at the processors that could do the work of the path. The time outside of all
-// regions includes the time before the first event. The processors are the first threads of processes. If any later
-// thread spends time in the path, they are all threads. Streams of devices are not among them.
+// Spread returns the times of a path at the locations that could do the work of the path. The time outside of all
+// regions includes the time before the first event. The locations are the first threads of processes. If any later
+// thread spends time in the path, or if there is only one process, they are all threads. If only streams of devices
+// spend time in the path, they are these streams, and the first stream of each process without one of them.
 func (x *Times) Spread(path uint32) Spread {
+	spread := x.threads(path)
+	if path != synclog.NoPath && (len(spread) == 0 || spread[len(spread)-1].Time == 0) {
+		if s := x.streams(path); len(s) > 0 {
+			spread = s
+		}
+	}
+	if len(spread) == 0 { // no location is a processor
+		spread = Spread{{}}
+	}
+	return spread
+}
+
+// threads returns the times of a path at threads, as Spread does.
+func (x *Times) threads(path uint32) Spread {
 	var first, later Spread
 	visited := false
 	for _, loc := range x.h.Log.Locations() {
@@ -39,16 +54,42 @@ func (x *Times) Spread(path uint32) Spread {
 			first = append(first, t)
 		}
 	}
-	if visited {
+	if visited || len(first) == 1 {
 		first = append(first, later...)
 	}
-	if len(first) == 0 { // no location is a processor
-		first = Spread{{}}
+	return first.sort()
+}
+
+// streams returns the times of a path at streams of devices, as Spread does. It returns none if no stream spends time
+// in the path.
+func (x *Times) streams(path uint32) (list Spread) {
+	visited := false
+	for _, streams := range x.streamsByProcess {
+		var idle, visiting Spread
+		for _, loc := range streams {
+			if t := x.own[synclog.PathLocation{Path: path, Location: loc}]; t > 0 {
+				visiting = append(visiting, LocationTime{loc, t})
+			} else if _, _, runs := x.h.Log.Extent(loc); runs && idle == nil {
+				idle = Spread{{loc, 0}}
+			}
+		}
+		if visiting != nil {
+			visited, idle = true, visiting
+		}
+		list = append(list, idle...)
 	}
-	slices.SortFunc(first, func(a, b LocationTime) int {
+	if !visited {
+		return nil
+	}
+	return list.sort()
+}
+
+// sort sorts the times in ascending order, and returns them.
+func (s Spread) sort() Spread {
+	slices.SortFunc(s, func(a, b LocationTime) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Location, b.Location))
 	})
-	return first
+	return s
 }
 
 // Mean returns the mean of the times, or 0 for an empty list.

@@ -58,7 +58,8 @@ type Row = Finding & { number: number };
 
 /** command returns the command that computes the gain of a finding, or "". A very long one is left out. */
 function command({ whatIf }: Finding): string {
-  return whatIf === "" || whatIf.length > 240 ? "" : `Gain by: weft path --what-if '${whatIf}'`;
+  const quoted = whatIf.replaceAll("'", "'\\''");
+  return whatIf === "" || whatIf.length > 240 ? "" : `Gain by: weft path --what-if '${quoted}'`;
 }
 
 /** columns returns the columns of the table of findings. */

@@ -6,6 +6,9 @@ import { button, count, countWords, el } from "../dom";
 import type { Lane } from "../lane";
 import { short } from "../time";
 
+/** outsideName is the name for time in which no region is open. */
+export const outsideName = "(outside of all regions)";
+
 /** stateColors maps the states of a processor, as ParaGraph defines them, to colours. */
 export const stateColors = { busy: "#009e73", overhead: "#e69f00", idle: "#d55e00" };
 /** State is a state of a processor. */

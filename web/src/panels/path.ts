@@ -6,10 +6,8 @@ import type { App } from "../app";
 import type { Panel, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
+import { outsideName } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
-
-/** outsideName is the name for time in which no region is open. */
-const outsideName = "(outside of all regions)";
 
 type Region = CriticalPath["regions"][number];
 type Location = CriticalPath["locations"][number];

@@ -7,7 +7,7 @@ import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
 import { selectCall } from "./calls";
-import { linkButton, violationsText } from "./parts";
+import { linkButton, outsideName, violationsText } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
 type Breakdown = "regions" | "paths" | "locations" | "communicators" | "pairs";
@@ -118,7 +118,7 @@ function shareTable(lane: Lane, tools: Tools, listed: readonly WaitPattern[], by
       ? `${row(s.track)} for ${row(s.cause)}`
       : s.track !== undefined
         ? row(s.track)
-        : (s.path?.join(" > ") ?? s.name ?? "unknown");
+        : (s.path?.join(" > ") ?? s.name ?? (by[0] === "paths" ? outsideName : "unknown"));
   const shares = listed.flatMap((p) => p[by[0]].rows.map((s): Share => ({ ...s, of: p, label: name(s) })));
   const left = listed.reduce((n, p) => n + (p[by[0]] satisfies WaitShares).left.rows, 0);
   return makeTable<Share>(
@@ -164,7 +164,7 @@ function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Long
       {
         title: "in",
         text: true,
-        show: (x) => el("span", { title: printable(x.path.join(" > ")) }, printable(x.path.at(-1) ?? "")),
+        show: (x) => el("span", { title: printable(x.path.join(" > ")) }, printable(x.path.at(-1) ?? outsideName)),
         sort: (x) => x.path.at(-1) ?? "",
       },
       {
