@@ -162,6 +162,10 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 		values := in.opt.Values
 		if in.format.About().Name == (otf.Format{}).About().Name {
 			values = otf.OwnRecords(values)
+			var err error
+			if s, p.Tool, err = takeLargeTimes(s, p.Tool); err != nil {
+				return err
+			}
 		}
 		// Opening the trace reports no defects, since printing does.
 		err := in.openFile(ctx, &format.ReadOptions{Values: values})
