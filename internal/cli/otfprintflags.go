@@ -102,7 +102,7 @@ func recordType(word string) (otf.Type, error) {
 	return 0, usageError("--records %s: OTF has no such type of records; %s", word, see)
 }
 
-// takeLargeTimes moves a time from 2^63 - 1 on from --from and --to to the options of otfprint. otfprint takes all of them
+// takeLargeTimes moves times from 2^63 - 1 on from --from and --to to the options of otfprint, which takes all of them
 // for 2^63 - 1. It returns flags without these times, and the options. tool has options of otfprint, or is nil.
 func takeLargeTimes(s *selectionFlags, tool any) (*selectionFlags, any, error) {
 	rest := *s
@@ -123,8 +123,8 @@ func takeLargeTimes(s *selectionFlags, tool any) (*selectionFlags, any, error) {
 	return &rest, &o, nil
 }
 
-// takeLargeTime returns the time that otfprint uses for a time from 2^63 - 1 on, and removes it from the flag. For other
-// times it returns 0.
+// takeLargeTime returns the time that otfprint uses for a time from 2^63 - 1 on, and removes the time from the flag.
+// For other times it returns 0.
 func takeLargeTime(flag *string) uint64 {
 	ticks, own := strings.CutPrefix(*flag, "@")
 	n, err := strconv.ParseUint(ticks, 10, 64)
