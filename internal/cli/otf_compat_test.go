@@ -71,6 +71,11 @@ func TestCompatOfTimesBeyondTheClock(t *testing.T) {
 			t.Errorf("%s to %s: found %q, expected what otfprint prints: %q", c.from, c.to, out, want)
 		}
 	}
+	_, all, _ := runWeft(t, "print", "--compat", realTraces["otf2"])
+	code, out, errs := runWeft(t, "print", "--compat", "--window", "@0..@18446744073709551615", realTraces["otf2"])
+	if code != 0 || out != all {
+		t.Errorf("OTF2: found exit code %d and %d bytes, expected all %d: %s", code, len(out), len(all), errs)
+	}
 	if code, _, errs := runWeft(t, "print", "--compat", "--from", "@"+most, "--to", "@5", path); code != exitUsage {
 		t.Errorf("found exit code %d, expected a usage error: %s", code, errs)
 	}

@@ -134,3 +134,11 @@ func takeLargeTime(flag *string) uint64 {
 	*flag = ""
 	return math.MaxInt64
 }
+
+// withoutLargeEnd returns flags without a --to from 2^63 - 1 on, which otf2-print accepts: no event is that late.
+func withoutLargeEnd(s *selectionFlags) (*selectionFlags, error) {
+	rest := *s
+	err := rest.splitWindow()
+	takeLargeTime(&rest.to)
+	return &rest, err
+}
