@@ -60,6 +60,12 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 			}
 		}
 	}
+	if print.From > 0 {
+		o.From = print.From
+	}
+	if print.To > 0 {
+		o.To = print.To
+	}
 	return PrintCompat(ctx, src, o, &print, w)
 }
 
@@ -101,6 +107,8 @@ type PrintOptions struct {
 	Wanted func(Type) bool
 	// Pairs selects how the values of key-value pairs are printed (--nokeyvalue, --fullkeyvalue).
 	Pairs PairText
+	// From and To are times in ticks of the file (--time), in place of those of the selection, or 0. To is exclusive.
+	From, To uint64
 	// Events is the maximum number of events to print; 0 means all. Printing ends after these events. otfprint
 	// has no such flag.
 	Events int64

@@ -50,3 +50,33 @@ func otfprinted(t *testing.T, path string, flags ...string) string {
 	text, _, _ := strings.Cut(string(out), "processing time")
 	return text
 }
+
+// TestCompatOfTimesBeyondTheClock checks that --compat takes times from 2^63 on as otfprint does, which reads them as
+// signed integers: they mean 2^63 - 1.
+func TestCompatOfTimesBeyondTheClock(t *testing.T) {
+	const most = "9223372036854775807"
+	path := "../../format/otf/testdata/ok/bigtime/bigtime.otf" // 4 events before most, and 4 from it on
+	for _, c := range []struct {
+		from, to string
+		events   int
+	}{
+		{"0", most, 4}, {"0", "9223372036854775808", 4}, {"0", "18446744073709551615", 4}, {"0", "18446744073709551616", 4},
+		{most, "18446744073709551615", 0}, {"18446744073709551613", "18446744073709551615", 0},
+	} {
+		code, out, errs := runWeft(t, "print", "--compat", "--quiet", "--window", "@"+c.from+"..@"+c.to, path)
+		if n := strings.Count(out, " Enter: "); code != 0 || n != c.events {
+			t.Errorf("%s to %s: found exit code %d and %d events, expected %d: %s", c.from, c.to, code, n, c.events, errs)
+		}
+		if want := otfprinted(t, path, "--fullkeyvalue", "--time", c.from, c.to); want != "" && out != want {
+			t.Errorf("%s to %s: found %q, expected what otfprint prints: %q", c.from, c.to, out, want)
+		}
+	}
+	_, all, _ := runWeft(t, "print", "--compat", realTraces["otf2"])
+	code, out, errs := runWeft(t, "print", "--compat", "--window", "@0..@18446744073709551615", realTraces["otf2"])
+	if code != 0 || out != all {
+		t.Errorf("OTF2: found exit code %d and %d bytes, expected all %d: %s", code, len(out), len(all), errs)
+	}
+	if code, _, errs := runWeft(t, "print", "--compat", "--from", "@"+most, "--to", "@5", path); code != exitUsage {
+		t.Errorf("found exit code %d, expected a usage error: %s", code, errs)
+	}
+}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,4 +100,45 @@ func recordType(word string) (otf.Type, error) {
 	}
 	see := nearest.DidYouMean(word, maps.Keys(names), "docs/formats/otf.md lists them")
 	return 0, usageError("--records %s: OTF has no such type of records; %s", word, see)
+}
+
+// takeLargeTimes moves times from 2^63 - 1 on from --from and --to to the options of otfprint, which takes all of them
+// for 2^63 - 1. It returns flags without these times, and the options. tool has options of otfprint, or is nil.
+func takeLargeTimes(s *selectionFlags, tool any) (*selectionFlags, any, error) {
+	rest := *s
+	if err := rest.splitWindow(); err != nil {
+		return nil, nil, err
+	}
+	var o otf.PrintOptions
+	if x, ok := tool.(*otf.PrintOptions); ok {
+		o = *x
+	}
+	o.From, o.To = takeLargeTime(&rest.from), takeLargeTime(&rest.to)
+	switch {
+	case o.From == 0 && o.To == 0:
+		return s, tool, nil
+	case o.From > 0 && rest.to != "":
+		return nil, nil, usageError("--from %s is after --to %s", "@"+strconv.FormatUint(o.From, 10), rest.to)
+	}
+	return &rest, &o, nil
+}
+
+// takeLargeTime returns the time that otfprint uses for a time from 2^63 - 1 on, and removes the time from the flag.
+// For other times it returns 0.
+func takeLargeTime(flag *string) uint64 {
+	ticks, own := strings.CutPrefix(*flag, "@")
+	n, err := strconv.ParseUint(ticks, 10, 64)
+	if !own || err != nil && !errors.Is(err, strconv.ErrRange) || n < math.MaxInt64 {
+		return 0
+	}
+	*flag = ""
+	return math.MaxInt64
+}
+
+// withoutLargeEnd returns flags without a --to from 2^63 - 1 on, which otf2-print accepts: no event is that late.
+func withoutLargeEnd(s *selectionFlags) (*selectionFlags, error) {
+	rest := *s
+	err := rest.splitWindow()
+	takeLargeTime(&rest.to)
+	return &rest, err
 }

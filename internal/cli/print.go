@@ -160,11 +160,18 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 	p.Selection = trace.Everything()
 	if s.anySet() {
 		values := in.opt.Values
+		var err error
 		if in.format.About().Name == (otf.Format{}).About().Name {
 			values = otf.OwnRecords(values)
+			s, p.Tool, err = takeLargeTimes(s, p.Tool)
+		} else {
+			s, err = withoutLargeEnd(s)
+		}
+		if err != nil {
+			return err
 		}
 		// Opening the trace reports no defects, since printing does.
-		err := in.openFile(ctx, &format.ReadOptions{Values: values})
+		err = in.openFile(ctx, &format.ReadOptions{Values: values})
 		if err != nil {
 			return err
 		}

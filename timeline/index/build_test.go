@@ -251,6 +251,24 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
+// TestExtentWithoutOperations checks that an operation that lasts beyond the last event does not make the trace longer.
+// A share of the trace is then the same time in a picture as in commands, which look at events only.
+func TestExtentWithoutOperations(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	comm := uint64(r.Defs().Communicator.Add(trace.Communicator{ID: "7", Set: trace.NoRef, Parent: trace.NoRef}))
+	loc, g := r.Location("p"), r.Region("g")
+	r.Enter(loc, 10, g)
+	r.Event(loc, 20, trace.Collective, trace.NoRef, []uint64{0, comm, trace.Undefined, 0, 0, 1000})
+	r.Leave(loc, 30, g)
+	x := buildIndex(t, r)
+	if first, last, _ := x.Extent(); first != 10 || last != 30 {
+		t.Errorf("found %d to %d, expected 10 to 30", first, last)
+	}
+	if s, ok, err := x.SpanAt(1, 0, 25); err != nil || !ok || s.Start != 20 || s.End != 1020 {
+		t.Errorf("found %+v, %v, %v, expected the operation from 20 to 1020", s, ok, err)
+	}
+}
+
 // TestCollectivesAtOnce checks that simultaneous operations end in the order in which they begin, on each
 // communicator. An operation that ends without having begun has no duration.
 func TestCollectivesAtOnce(t *testing.T) {

@@ -196,7 +196,6 @@ func (b *builder) writeCollectives(dir *directory) error {
 			return err
 		}
 		dir.Tracks = append(dir.Tracks, e)
-		dir.Last = max(dir.Last, e.Last)
 	}
 	return nil
 }

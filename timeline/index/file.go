@@ -19,7 +19,7 @@ import (
 )
 
 // Version is the version of the file's layout and contents. Files of other versions are rejected.
-const Version = 17
+const Version = 18
 
 const (
 	headMagic = "weftidxC"
