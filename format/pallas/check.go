@@ -432,6 +432,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 type sumCursor struct {
 	block, at int
 	values    []uint64
+	fromHead  uint64 // number of values that next has taken from the head of the current block
 }
 
 func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err error) {
@@ -439,8 +440,18 @@ func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 		if s.block == len(v.Blocks) {
 			return 0, &RangeError{v.Size, v.Size}
 		}
+		x := &v.Blocks[s.block]
+		if values, ok := v.headValues(x); ok { // most sequences of a thread that repeats little; this needs no memory
+			if s.fromHead < x.Count {
+				s.fromHead++
+				return values[s.fromHead-1], nil
+			}
+			s.fromHead = 0
+			s.block++
+			continue
+		}
 		s.at = 0
-		if s.values, err = r.read(s.values[:0], t.durations, v, &v.Blocks[s.block]); err != nil {
+		if s.values, err = r.read(s.values[:0], t.durations, v, x); err != nil {
 			return 0, err
 		}
 		s.block++
