@@ -184,8 +184,8 @@ type state struct {
 	among   openset.Index[uint32]
 	rest    openset.Map[pairKey, []openRow]
 	byLine  bool // the value of trace.Definitions.ClaimLines
-	// begun lists collective operations in the order of their begins. All open ones are in the list. Of the ended ones,
-	// at most as many as there are open ones remain for a while, plus a few.
+	// begun lists all open collective operations, in the order of their begins. Some that have ended remain in the list
+	// for a while: at most half of the list, plus a few.
 	begun []begunOperation
 	stale int // number of ended operations in begun
 	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.

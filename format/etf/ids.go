@@ -20,12 +20,12 @@ type idPlace struct {
 // pages are in a temporary file if they are large; an index of less than a byte per id is in memory. While ids ascend
 // from line to line, as those of usual traces do, no sorting is needed.
 type idTable struct {
-	store *chunks.Store
-	pages []idPage
-	last  idPlace // the place that was added last
-	full  []byte  // the packed places of the last page, which is not in pages yet
-	first int64   // the first id of that page
-	n     int     // the number of its ids
+	store  *chunks.Store
+	pages  []idPage
+	last   idPlace // the place that was added last
+	packed []byte  // the packed places of the last page, which is not in pages yet
+	first  int64   // the first id of that page
+	n      int     // the number of its ids
 	// sorter holds the places, by id, if their ids do not ascend. It is nil otherwise.
 	sorter *extsort.Sorter
 	recent [recentPages]idEntries
@@ -75,7 +75,7 @@ func (t *idTable) append(x *idPlace) error {
 		t.first, t.last = x.id, idPlace{id: x.id}
 	}
 	t.n++
-	t.full = x.append(binary.AppendVarint(t.full, x.id-t.last.id), &t.last)
+	t.packed = x.append(binary.AppendVarint(t.packed, x.id-t.last.id), &t.last)
 	t.last = *x
 	return nil
 }
@@ -85,15 +85,15 @@ func (t *idTable) endPage() error {
 	if t.n == 0 {
 		return nil
 	}
-	c, taken, err := t.store.Keep(t.full)
+	c, taken, err := t.store.Keep(t.packed)
 	if err != nil {
 		return err
 	}
 	t.pages = append(t.pages, idPage{t.first, c})
 	if t.n = 0; taken {
-		t.full = make([]byte, 0, cap(t.full))
+		t.packed = make([]byte, 0, cap(t.packed))
 	} else {
-		t.full = t.full[:0]
+		t.packed = t.packed[:0]
 	}
 	return nil
 }
@@ -121,8 +121,8 @@ func (t *idTable) startSorting() error {
 }
 
 func (t *idTable) addToSorter(x *idPlace) error {
-	t.full = x.append(t.full[:0], &idPlace{})
-	return t.sorter.Add(x.id, 0, t.full)
+	t.packed = x.append(t.packed[:0], &idPlace{})
+	return t.sorter.Add(x.id, 0, t.packed)
 }
 
 // finish ends the adding of places. If several claims have an id, the one that begins first counts. This choice does
@@ -133,7 +133,7 @@ func (t *idTable) finish(ctx context.Context) error {
 		return t.endPage()
 	}
 	defer s.Close()
-	t.sorter, t.full = nil, nil
+	t.sorter, t.packed = nil, nil
 	it, err := s.Sort(ctx)
 	if err != nil {
 		return err

@@ -26,21 +26,7 @@ func TestRootsOfPlainTraces(t *testing.T) {
 		r.Event(2, at, trace.CollectiveBegin, trace.NoRef, nil)
 		r.Event(2, at+1, trace.CollectiveEnd, trace.NoRef, []uint64{1, comm, root, 8, 8})
 	}
-	path := filepath.Join(t.TempDir(), "main.pallas")
-	out, err := format.CreateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := (Format{}).Create(out, &format.WriteOptions{Plain: true})
-	if err == nil {
-		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), e)
-	}
-	if err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := writePlain(t, r)
 	f, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -65,4 +51,25 @@ func TestRootsOfPlainTraces(t *testing.T) {
 	if want := []uint64{2, 0, trace.Undefined}; err != nil || !slices.Equal(roots, want) {
 		t.Errorf("found the roots %v, %v, expected the locations %v", roots, err, want)
 	}
+}
+
+// writePlain writes recorded events as a plain trace, and returns the path of its main file.
+func writePlain(t *testing.T, r *trace.Recorder) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "main.pallas")
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := (Format{}).Create(out, &format.WriteOptions{Plain: true})
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), e)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -1,7 +1,6 @@
 package pallas
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -52,21 +51,7 @@ func TestDocument_TraceStructure_Processes(t *testing.T) {
 		r.Enter(l, 0, r.Region("main"))
 		r.Leave(l, 100, r.Region("main"))
 	}
-	path := filepath.Join(t.TempDir(), "main.pallas")
-	out, err := format.CreateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := (Format{}).Create(out, &format.WriteOptions{Plain: true})
-	if err == nil {
-		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), e)
-	}
-	if err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := writePlain(t, r)
 	if sizes, outside := processesOf(t, path); outside != 2 || !slices.Equal(sizes, []int{2, 2}) {
 		t.Errorf("plain trace: found processes with %d threads, and %d threads outside, expected 2 with 2, and 2", sizes,
 			outside)
