@@ -18,6 +18,8 @@ func TestDuplicates(t *testing.T) {
 		"sparse":    func(r *rand.Rand, _ int) int64 { return r.Int64() >> 20 },
 		"extreme":   func(_ *rand.Rand, i int) int64 { return math.MaxInt64 + int64(i%7) },
 		"clusters":  func(r *rand.Rand, i int) int64 { return r.Int64N(100)*1_000_000 + int64(i/100) },
+		// the last of 20 numbers, the first 19, and the last one again
+		"into a gap": func(_ *rand.Rand, i int) int64 { return int64(i/21*20 + (i%21+19)%20) },
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		s := New(1 << 20)
