@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,6 +64,8 @@ func main() {
 	quick := flag.Bool("quick", false,
 		"run short tests only, without browser and race detector, and take results from Go's test cache")
 	limit := flag.Duration("timeout", time.Hour, "time limit for the tests of a package")
+	install := flag.String("install", "",
+		"target of make that installs what the tests need; packages are compiled at the same time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -70,15 +73,45 @@ func main() {
 	if os.Getenv("GLIBC_TUNABLES") == "" {
 		os.Setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 	}
+	removeTemp := useMemory(ctx)
 	r := newReport(os.Stdout)
 	if *quick {
 		runQuick(ctx, r, *limit)
 	} else {
-		runAll(ctx, r, *limit)
+		runAll(ctx, r, *install, *limit)
 	}
-	if !r.finish() || ctx.Err() != nil {
+	good := r.finish()
+	removeTemp()
+	if !good || ctx.Err() != nil {
 		os.Exit(1)
 	}
+}
+
+// useMemory makes all programs create their temporary files in memory, where that takes a fraction of the CPU time. It
+// does nothing if there is no file system in memory with enough space, or if no program can be executed there. It
+// returns a function that removes what is left of these files.
+func useMemory(ctx context.Context) func() {
+	const memory, enough = "/dev/shm", 8 << 30 // the tests need about 1 GiB
+	nothing := func() {}
+	out, err := command(ctx, nil, "df", "-B1", "--output=avail", memory).Output()
+	fields := strings.Fields(string(out))
+	if err != nil || len(fields) != 2 {
+		return nothing
+	}
+	if free, err := strconv.ParseInt(fields[1], 10, 64); err != nil || free < enough {
+		return nothing
+	}
+	dir, err := os.MkdirTemp(memory, "weft-tests-")
+	if err != nil {
+		return nothing
+	}
+	program := filepath.Join(dir, "true")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil || exec.Command(program).Run() != nil {
+		os.RemoveAll(dir)
+		return nothing
+	}
+	os.Setenv("TMPDIR", dir)
+	return func() { os.RemoveAll(dir) }
 }
 
 // runQuick runs the checks of make quick.
@@ -89,12 +122,24 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 
 // runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for the browser,
 // followed by the checks of the source; the other tests; and the tests under the race detector. runAll first
-// compiles all packages, because two go commands at the same time would both compile those that they share.
-func runAll(ctx context.Context, r *report, limit time.Duration) {
+// compiles all packages, because two go commands at the same time would both compile those that they share. At the
+// same time, it makes the target install, unless that is "".
+func runAll(ctx context.Context, r *report, install string, limit time.Duration) {
+	var installation sync.WaitGroup
+	if install != "" {
+		installation.Go(func() {
+			c := command(ctx, nil, "make", "-s", install)
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr
+			if err := c.Run(); err != nil {
+				r.fail("", "make "+install+": "+err.Error())
+			}
+		})
+	}
 	usual := []string{"-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		checkFormat(ctx, r)
+		installation.Wait()
 		if _, err := exec.LookPath("gcc"); err != nil {
 			r.skip("race detector", "gcc is not installed; the race detector needs it")
 			return
@@ -118,6 +163,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 		return -cmp.Compare(strings.Count(a, "/internal/cli"), strings.Count(b, "/internal/cli"))
 	})
 	precompile(ctx, pureGo, packages...)
+	installation.Wait()
 	lanes.Go(func() {
 		r.test(goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
 		release := haveReleaseModules(ctx, r)
