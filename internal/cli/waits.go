@@ -149,7 +149,15 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		if err != nil {
 			return nil, nil, err
 		}
-		if missing := x.Missing(); missing != "" {
+		missing := x.Missing()
+		if missing == "" && x.Judged == 0 && opt.Window != nil { // does the rest of the trace have waits that can be judged?
+			whole, err := waits.Find(c.Context(), in.Events, waits.Options{Locations: opt.Locations, Rows: opt.Rows})
+			if err != nil {
+				return nil, nil, err
+			}
+			missing = whole.Missing()
+		}
+		if missing != "" {
 			none = in.lacks(missing, false)
 			return &waitsMissing{missingAnswer{x.heading, missing}, x.bounds, x.Unjudged}, func() error { return nil }, nil
 		}
