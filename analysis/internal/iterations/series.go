@@ -51,9 +51,10 @@ func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error)
 func (x *Times) All() float64 { return x.all }
 
 // series holds the times that locations spend in a call path before each call of another path, in the order of
-// the calls. The n-th times of all locations belong to the same iteration.
+// the calls, or in each visit of a path by streams of devices. The n-th times of all locations belong to the same
+// iteration.
 type series struct {
-	path, next uint32 // next is the path of the calls that end the times of path
+	path, next uint32 // next is the path of the calls that end the times of path, or path itself
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
@@ -62,7 +63,8 @@ type series struct {
 	locations []uint32
 }
 
-// timeBefore is a time in ticks that a location spends in a path before the call with the number call.
+// timeBefore is a time in ticks that a location spends in a path before or, for work of devices, in the call with the
+// number call.
 type timeBefore struct {
 	call int32
 	time int64
@@ -103,7 +105,11 @@ func (x *Times) findSeries() error {
 			n := chunks[i].First
 			var err error
 			times, err = x.h.Log.ReadChunk(uint32(loc), &chunks[i], times[:0], func(c *synclog.Call) {
-				for _, t := range c.Before {
+				list := c.Before
+				if c.Device && !c.Idle { // each piece of work is an iteration
+					list = append(list[:len(list):len(list)], c.Inside...)
+				}
+				for _, t := range list {
 					if int64(t.Path) >= int64(len(much)) || much[t.Path] < LeastShare*x.all {
 						continue
 					}
@@ -152,7 +158,7 @@ func (x *Times) findSeries() error {
 	return nil
 }
 
-// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the time in
+// Stretch returns the new time of a path between the end of the call before p and the end of p. t is the time in
 // ticks. See [retime.Options].
 type Stretch = func(p waitstate.Place, path uint32, t int64) int64
 
