@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -31,4 +32,16 @@ func TestWindowsOfLackingTraces(t *testing.T) {
 // again.
 func TestWhatIfOfClaims(t *testing.T) {
 	weft(t, 2, "path", "--what-if", "A=0.5", "../../examples/odse.etf")
+}
+
+// TestWindowOfUnjudgedCalls checks the message for a window with calls that cannot be judged: the receive of rank 1
+// from 300 to 640, without its send. Other calls of the trace can be judged.
+func TestWindowOfUnjudgedCalls(t *testing.T) {
+	part := filepath.Join(t.TempDir(), "part.otf2")
+	weft(t, 0, "filter", "-q", "--allow-loss", "--kind", "enter", "--kind", "collective-begin",
+		waitsTraces+"hand/traces.otf2", part)
+	_, err := mustRun(t, "waits", "--window", "@250..@350", part)
+	if !strings.Contains(err, "found no call that can be judged") {
+		t.Errorf("found %q, expected that no call can be judged", err)
+	}
 }

@@ -164,6 +164,9 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 || p.Time.Float() > 0 })
 		if flags.selection.anySet() && !any {
 			in.notFound = "found no wait"
+			if x.Judged == 0 && len(x.Unjudged) > 0 {
+				in.notFound = "found no call that can be judged"
+			}
 		}
 		if flags.cubeFile != "" {
 			err := a.writeWaitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
