@@ -169,7 +169,7 @@ func (x *Times) findSeries() error {
 
 // leastLikeness is the least share of a series in the time of its path at a location, in relation to the greatest share
 // at a location.
-const leastLikeness = 0.25
+const leastLikeness = 0.05
 
 // removeUnlike removes locations from series of a path that spend the time of the path before other calls. For example,
 // ranks with even numbers compute before they send, and those with odd numbers before they receive. The short times
