@@ -65,10 +65,13 @@ func (e *estimate) leaveTogether(r *ring, offset []float64) {
 	if !r.met || len(r.clocks) < 2 {
 		return
 	}
+	wanted := e.exitOffsets(r)
+	if len(wanted) < 2 {
+		return
+	}
 	least, _ := r.potentials(0, false)
 	most, _ := r.potentials(0, true)
 	far, changed := make([]float64, len(r.clocks)), false
-	wanted := e.exitOffsets(r)
 	for i, c := range r.clocks {
 		far[i] = offset[c]
 		if x, ok := wanted[c]; ok && float64(x.spread) < -most[i]/2-least[i]/2 {
