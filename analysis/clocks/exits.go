@@ -58,6 +58,17 @@ func (e exits) add(to []node) {
 	}
 }
 
+// near returns, for each clock, the clocks with which it forms a pair, in a fixed order.
+func (e exits) near() map[int32][]int32 {
+	near := map[int32][]int32{}
+	for _, k := range slices.SortedFunc(maps.Keys(e), func(a, b [2]int32) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	}) {
+		near[k[0]], near[k[1]] = append(near[k[0]], k[1]), append(near[k[1]], k[0])
+	}
+	return near
+}
+
 // leaveTogether replaces the offsets of a ring without drifts, which are in the middles of their ranges. It chooses
 // offsets in the ranges with which the members of operations leave at the same time: the median of the operations
 // counts. A clock keeps the middle of its range if the operations differ by more than half of this range.
@@ -92,21 +103,13 @@ type exitOffset struct{ offset, spread int64 }
 
 // exitOffsets returns the offsets of the clocks that operations connect to the first clock of a ring.
 func (e *estimate) exitOffsets(r *ring) map[int32]exitOffset {
-	near := map[int32][]int32{}
-	for _, k := range slices.SortedFunc(maps.Keys(e.exits), func(a, b [2]int32) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-	}) {
-		if r.contains(k[0]) && r.contains(k[1]) {
-			near[k[0]], near[k[1]] = append(near[k[0]], k[1]), append(near[k[1]], k[0])
-		}
-	}
 	first := r.clocks[0]
 	found, queue := map[int32]exitOffset{first: {offset: e.lines[first].base}}, []int32{first}
 	for len(queue) > 0 {
 		u := queue[0]
 		queue = queue[1:]
-		for _, v := range near[u] {
-			if _, ok := found[v]; ok {
+		for _, v := range e.near[u] {
+			if _, ok := found[v]; ok || !r.contains(v) {
 				continue
 			}
 			x := found[u]

@@ -77,6 +77,7 @@ type estimate struct {
 	place     []int32 // indexed by clock: its index in the current ring, or none
 	placed    []int32 // the clocks of the current ring
 	exits     exits
+	near      map[int32][]int32 // see [exits.near]
 }
 
 // newEstimate returns an estimate without constraints.
@@ -150,6 +151,7 @@ func (e *estimate) bound(u, v node, latency int64) bool {
 func (e *estimate) solve(ctx context.Context) error {
 	e.lines = make([]line, len(e.q.clocks))
 	e.collect()
+	e.near = e.exits.near()
 	e.findComponents()
 	for _, clocks := range e.byComponent() {
 		if err := ctx.Err(); err != nil {
