@@ -44,8 +44,7 @@ type Options struct {
 	// operations connects a clock to the reference, another clock takes the place of the reference: the first
 	// clock with such a chain.
 	Reference uint32
-	// Always also corrects clocks that violate no constraint. It moves them to the middle of the
-	// possible range.
+	// Always also corrects clocks that violate no constraint.
 	Always bool
 }
 

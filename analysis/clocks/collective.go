@@ -208,7 +208,7 @@ func (o *operations) take(l *locationReader, s sequence, x operation) {
 		if len(p.pending[0]) < members {
 			return
 		}
-		p.broken = !o.complete(s.communicator, p, p.pending[0])
+		p.broken = !o.complete(s, p, p.pending[0])
 		p.first++
 		p.pending = p.pending[1:]
 	}
@@ -229,7 +229,7 @@ func (o *operations) countMatched(parts []part) {
 
 // complete logs an operation, given the calls of all members. It returns false if the calls differ in
 // their operation or root.
-func (o *operations) complete(communicator uint64, p *progress, parts []part) bool {
+func (o *operations) complete(s sequence, p *progress, parts []part) bool {
 	defer o.countMatched(parts)
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.loc, b.loc) })
 	var begins, ends []end
@@ -239,7 +239,7 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 			return false
 		}
 		if x.root != p.last {
-			p.last, p.at = x.root, o.ranks.location(communicator, x.root)
+			p.last, p.at = x.root, o.ranks.location(s.communicator, x.root)
 		}
 		from, to := x.waits(x.loc == p.at)
 		if from {
@@ -250,7 +250,8 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 		}
 	}
 	if len(begins) > 0 && len(ends) > 0 {
-		o.c.log.addOperation(begins, ends)
+		together := !s.posted && parts[0].isSymmetric() && len(ends) == len(parts)
+		o.c.log.addOperation(begins, ends, together)
 		latest := int64(math.MinInt64)
 		for _, e := range begins {
 			o.c.tied[e.loc] = true
@@ -263,6 +264,15 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 		}
 	}
 	return true
+}
+
+// isSymmetric reports whether all members that take part in the operation wait for all others.
+func (o *operation) isSymmetric() bool {
+	switch o.kind {
+	case barrier, allgather, allgatherv, alltoall, allreduce, reduceScatter, reduceScatterBlock:
+		return true
+	}
+	return false
 }
 
 // waits returns the constraints of a call. from is set if other members wait for the begin of the call. to is

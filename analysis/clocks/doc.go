@@ -12,7 +12,10 @@
 // measurements", 1999). For given drifts, the offsets are potentials of a graph whose edges are pairs of
 // clocks. The least slack of all messages is the slack of the cycle with the least mean. Howard's algorithm
 // finds this cycle (Dasdan: "Experimental analysis of the fastest optimum cycle ratio and mean algorithms",
-// 2004). The offsets give every message at least this slack, and lie in the middle of the possible range.
+// 2004). The offsets give every message at least this slack, and lie in the middle of the possible range. If
+// offsets alone meet all constraints, operations in which all members wait for all others determine an offset in this
+// range. Their members leave at nearly the same time, so the median of the differences between their ends is the
+// difference of the clocks, even if one member always comes long before the others.
 //
 // Drifts are 0 unless the constraints cannot be met without drifts. A drift is at most 0.2 %. If drifts would
 // remove less than three quarters of the violations, the violations have another cause, and all drifts are 0.

@@ -76,12 +76,14 @@ type estimate struct {
 	search    *search // finds components
 	place     []int32 // indexed by clock: its index in the current ring, or none
 	placed    []int32 // the clocks of the current ring
+	exits     exits
+	near      map[int32][]int32 // see [exits.near]
 }
 
 // newEstimate returns an estimate without constraints.
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
 	e := &estimate{q: q, opt: opt, reference: reference, number: map[[2]int32]int32{},
-		recent: make([]int32, len(q.clocks)), place: make([]int32, len(q.clocks))}
+		recent: make([]int32, len(q.clocks)), place: make([]int32, len(q.clocks)), exits: exits{}}
 	for c := range e.place {
 		e.place[c] = none
 	}
@@ -99,6 +101,9 @@ func (e *estimate) add(c *constraint) {
 	if c.message {
 		e.bound(c.from[0], c.to[0], e.q.latency)
 		return
+	}
+	if c.together {
+		e.exits.add(c.to)
 	}
 	if !c.hasManyPairs() {
 		for _, u := range c.from {
@@ -146,6 +151,7 @@ func (e *estimate) bound(u, v node, latency int64) bool {
 func (e *estimate) solve(ctx context.Context) error {
 	e.lines = make([]line, len(e.q.clocks))
 	e.collect()
+	e.near = e.exits.near()
 	e.findComponents()
 	for _, clocks := range e.byComponent() {
 		if err := ctx.Err(); err != nil {
@@ -301,6 +307,7 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 		}
 		r := e.ring(l)
 		r.solve(drift, offset)
+		e.leaveTogether(r, offset)
 		if l[0] != clocks[0] { // make the lines relative to the first clock of the component
 			for _, c := range l[1:] {
 				offset[c] -= float64(e.lines[l[0]].base) + offset[l[0]]

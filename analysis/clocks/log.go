@@ -37,10 +37,14 @@ func (l *constraintLog) addMessage(sent, received end) {
 }
 
 // addOperation adds a collective operation. It requires that no member in ends leaves before all members in begins
-// have entered.
-func (l *constraintLog) addOperation(begins, ends []end) {
+// have entered. together must be set if all members leave at nearly the same time.
+func (l *constraintLog) addOperation(begins, ends []end, together bool) {
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
-	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))
+	x := uint64(len(ends)) << 1
+	if together {
+		x |= 1
+	}
+	l.buf = binary.AppendUvarint(l.buf, x)
 	for _, e := range begins {
 		l.beginEntry(uint64(e.loc), e)
 	}
@@ -87,6 +91,7 @@ func (l *constraintLog) flush() {
 type record struct {
 	number       int64
 	message      bool
+	together     bool // all members of the operation leave at nearly the same time
 	begins, ends []end
 }
 
@@ -125,7 +130,7 @@ func (l *constraintLog) each(ctx context.Context, f func(r *record) error) error
 		for len(b) > 0 {
 			r.begins, r.ends = r.begins[:0], r.ends[:0]
 			x := next()
-			if r.message = x&1 == 0; r.message {
+			if r.message, r.together = x&1 == 0, false; r.message {
 				r.begins = append(r.begins, at(x>>1))
 				r.ends = append(r.ends, at(next()))
 			} else {
@@ -133,7 +138,8 @@ func (l *constraintLog) each(ctx context.Context, f func(r *record) error) error
 				for range x >> 1 {
 					r.begins = append(r.begins, at(next()))
 				}
-				for range ends {
+				r.together = ends&1 != 0
+				for range ends >> 1 {
 					r.ends = append(r.ends, at(next()))
 				}
 			}

@@ -59,6 +59,7 @@ type constraint struct {
 	number   int64
 	message  bool
 	inside   bool // both sides are on the same clock, so no linear correction can help
+	together bool // all members of the operation leave at nearly the same time
 	from, to []node
 }
 
@@ -136,7 +137,7 @@ func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem,
 func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
 	var c constraint
 	return q.log.each(ctx, func(r *record) error {
-		c.number, c.message = r.number, r.message
+		c.number, c.message, c.together = r.number, r.message, r.together
 		c.from, c.to = q.appendNodes(c.from[:0], r.begins), q.appendNodes(c.to[:0], r.ends)
 		if !c.message {
 			c.from, c.to = distinct(c.from), distinct(c.to)

@@ -21,6 +21,7 @@ type ring struct {
 	// next holds, by index in clocks, the pair that the clock followed in the last search for the worst
 	// cycle. It is nil before the first search.
 	next []int32
+	met  bool // integer offsets with drifts of 0 meet all constraints
 }
 
 // contains reports whether clock c belongs to the ring.
@@ -165,7 +166,7 @@ func extend(h []corner, k corner) []corner {
 
 // setIntegerOffsets computes integer offsets for drifts of 0, with the given slack rounded down.
 func (r *ring) setIntegerOffsets(slack float64, offset []float64) {
-	r.setOffsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
+	r.met = r.setOffsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset) >= 0
 	for _, c := range r.clocks {
 		offset[c] = math.Floor(offset[c])
 	}
@@ -287,8 +288,9 @@ func (r *ring) slack() (float64, []int32) {
 }
 
 // setOffsets computes offsets with which every message has at least the slack. Each offset is the middle
-// between the greatest and the least possible offset.
-func (r *ring) setOffsets(slack float64, offset []float64) {
+// between the greatest and the least possible offset. setOffsets returns the slack of these offsets, which may be
+// less because of rounding.
+func (r *ring) setOffsets(slack float64, offset []float64) float64 {
 	step := 1.0
 	if slack != math.Floor(slack) { // rounding must not make the worst cycle positive
 		step = 0.01
@@ -301,11 +303,12 @@ func (r *ring) setOffsets(slack float64, offset []float64) {
 			for i, c := range r.clocks {
 				offset[c] = least[i]/2 - most[i]/2
 			}
-			return
+			return slack
 		}
 		slack -= step
 		step *= 4
 	}
+	return math.Inf(-1)
 }
 
 // potentials returns the lengths of the longest paths from the first clock to each other clock or, if back is
@@ -316,6 +319,13 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 		far[i] = math.Inf(-1)
 	}
 	far[0] = 0
+	return far, r.raise(far, slack, back)
+}
+
+// raise raises the values of clocks until each value exceeds those of the clocks before it by the weights of the pairs
+// between them and the slack. If back is set, it takes the pairs backward. The result is false if there is a cycle of
+// positive length.
+func (r *ring) raise(far []float64, slack float64, back bool) bool {
 	for range len(r.clocks) + 1 {
 		changed := false
 		for i, p := range r.pairs {
@@ -328,10 +338,10 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 			}
 		}
 		if !changed {
-			return far, true
+			return true
 		}
 	}
-	return nil, false
+	return false
 }
 
 // relax moves the drifts towards values with which the worst cycle has a slack of 0. slack is the mean of the

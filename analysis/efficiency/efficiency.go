@@ -58,6 +58,7 @@ type Result struct {
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool
+	unknown float64 // time in ticks of calls of communication libraries whose waits are unknown
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -161,6 +162,14 @@ func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func
 	}
 	r.calls = c.operations || len(h.Log.Paths) > 0 || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
 	r.runtime = c.operations || c.runtime || part && synclog.HasCalls(h.Log.Defs)
+	for _, t := range h.Counts.Unknown {
+		r.unknown += float64(t)
+	}
+	for _, s := range h.Log.Silent {
+		if !s.Unended && h.Log.Defs.Communicates(s.Region) {
+			r.unknown += s.Time.Float()
+		}
+	}
 	if r.Missing() != "" {
 		return r, false, nil
 	}

@@ -121,12 +121,21 @@ func deviceFactors() []Factor {
 // lowFactor is the value below which a factor gets a sentence.
 const lowFactor = 0.8
 
+// muchUnknown is the least share of calls whose waits are unknown in the time of all threads that gets a sentence.
+const muchUnknown = 0.02
+
 // Sentences returns a sentence about each factor below 0.8 that is not a product of other factors. If the trace of
-// several threads records nothing but useful time, there is a sentence about that.
+// several threads records nothing but useful time, there is a sentence about that, and about calls whose waits are
+// unknown if they take much time.
 func (r *Result) Sentences() (list []string) {
 	if !r.runtime && r.Threads > 1 {
 		list = append(list, "The trace records no calls of a communication library or of a threading runtime. The time in "+
 			"such calls counts as useful.")
+	}
+	if share := r.unknown / max(1, float64(r.Threads)*float64(r.Runtime)); share >= muchUnknown {
+		list = append(list, fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits "+
+			"lists them. Without these waits, the ideal runtime may be too short or too long, and so serialisation and "+
+			"transfer may be wrong.", 100*share))
 	}
 	say := func(f float64, format string) {
 		if f < lowFactor && f > 0 {

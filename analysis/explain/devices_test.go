@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -13,15 +14,21 @@ import (
 // kernel of the given length at 10 ticks after the begin of a round, and wait for it until 5 ticks after its end. The
 // others, with the length 0, come to the barrier at 200. The barrier ends 5 ticks after the last of them has come.
 func offloading(kernels ...int64) *trace.Recorder {
+	return offloadingRounds(len(kernels), func(process int, _ int64) (late, kernel int64) { return 0, kernels[process] })
+}
+
+// offloadingRounds is like offloading. times returns by how many ticks a process is late in a round, before it launches
+// the kernel, and the length of the kernel.
+func offloadingRounds(processes int, times func(process int, round int64) (late, kernel int64)) *trace.Recorder {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	node := r.Machine("node")
 	launch, wait, kernel := r.Region("cudaLaunchKernel"), r.Region("cudaDeviceSynchronize"), r.Region("kernel")
 	barrier := r.Region("MPI_Barrier")
 	var threads, streams []uint32
-	for i := range kernels {
+	for i := range processes {
 		process := r.Process("rank "+strconv.Itoa(i), node)
 		threads = append(threads, r.Thread("host "+strconv.Itoa(i), process))
-		if kernels[i] > 0 {
+		if _, kernel := times(i, 0); kernel > 0 {
 			stream := r.Thread("stream "+strconv.Itoa(i), process)
 			r.Defs().Locations.At(stream).Kind = trace.StreamLocation
 			streams = append(streams, stream)
@@ -43,16 +50,21 @@ func offloading(kernels ...int64) *trace.Recorder {
 		r.Enter(loc, from, region)
 		r.Leave(loc, to, region)
 	}
-	round := max(200, slices.Max(kernels)+20) + 5
+	begin := int64(0)
 	for n := range int64(20) {
-		begin := n * round
+		round := int64(205)
+		for i := range processes {
+			late, k := times(i, n)
+			round = max(round, late+k+25)
+		}
 		for i, thread := range threads {
 			come := begin + 200
-			if k := kernels[i]; k > 0 {
-				come = begin + k + 20
-				visit(thread, begin+5, begin+10, launch)
-				visit(streams[i], begin+10, begin+10+k, kernel)
-				visit(thread, begin+12, begin+10+k+5, wait)
+			if late, k := times(i, n); k > 0 {
+				launched := begin + late + 10
+				come = launched + k + 10
+				visit(thread, launched-5, launched, launch)
+				visit(streams[i], launched, launched+k, kernel)
+				visit(thread, launched+2, launched+k+5, wait)
 			}
 			r.Enter(thread, come, barrier)
 			r.Event(thread, come, trace.CollectiveBegin, trace.NoRef, nil)
@@ -60,6 +72,7 @@ func offloading(kernels ...int64) *trace.Recorder {
 				trace.Undefined})
 			r.Leave(thread, begin+round, barrier)
 		}
+		begin += round
 	}
 	return r
 }
@@ -71,6 +84,44 @@ func TestSlowDevice(t *testing.T) {
 	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 20*2000 || f[0].WhatIf != "kernel@stream 2=mean" ||
 		!slices.Equal(f[0].Locations, []string{"stream 2"}) {
 		t.Errorf("found %+v, expected the kernel at stream 2 with a gain of 40000", f)
+	}
+}
+
+// TestNoisyDevices checks a kernel that takes three times as long on one of four devices, in each of 20 rounds on the
+// next one. If it took as long as on the others, each round would be 2000 ticks shorter.
+func TestNoisyDevices(t *testing.T) {
+	f := page(t, offloadingRounds(4, func(process int, round int64) (late, kernel int64) {
+		if int64(process) == round%4 {
+			return 0, 3000
+		}
+		return 0, 1000
+	})).Findings
+	if len(f) == 0 || f[0].ID != "noise" || f[0].Gain != 20*2000 || f[0].WhatIf != "kernel=median" {
+		t.Errorf("found %+v, expected noise of the kernel with a gain of 40000", f)
+	}
+}
+
+// TestSlowingDevices checks a kernel that takes longer in each of 20 rounds by 100 ticks. If it took as long as in the
+// first round, the rounds would be shorter by 0, 100, … 1900 ticks.
+func TestSlowingDevices(t *testing.T) {
+	f := page(t, offloadingRounds(4, func(_ int, round int64) (late, kernel int64) {
+		return 0, 1000 + 100*round
+	})).Findings
+	i := slices.IndexFunc(f, func(f explain.Finding) bool { return f.ID == "slowing" })
+	if i < 0 || f[i].Gain != 100*190 || f[i].WhatIf != "kernel=steady" {
+		t.Errorf("found %+v, expected slowing kernels with a gain of 19000", f)
+	}
+}
+
+// TestLateLaunches checks one of four processes that launches its kernel 2500 ticks later than the others in each of 20
+// rounds. Its device waits for the launch, but so do the other processes.
+func TestLateLaunches(t *testing.T) {
+	f := page(t, offloadingRounds(4, func(process int, _ int64) (late, kernel int64) {
+		return 2500 * int64(process/3), 1000
+	})).Findings
+	if len(f) == 0 || f[0].ID != "late" || f[0].Gain < 49_000 || f[0].Gain > 50_000 ||
+		!slices.Equal(f[0].Locations, []string{"host 3"}) {
+		t.Errorf("found %+v, expected that host 3 is late with a gain of 50000, but for 2 %%", f)
 	}
 }
 

@@ -252,9 +252,9 @@ func TestUnevenTimes(t *testing.T) {
 	}
 }
 
-// TestSlowBeforeOneCall checks the gain of a rank that works alone before a scatter: rank b computes 1000 there, the
-// others 10. Then all compute 1000 before a barrier. Without the excess, each of 50 iterations is 990 shorter.
-func TestSlowBeforeOneCall(t *testing.T) {
+// scattering returns a program of three ranks. In each of 50 iterations, rank b computes 1000 before it scatters; the
+// others compute less, and wait. Then the ranks compute 1000 at most before a barrier.
+func scattering(others int64, after [3]int64) *trace.Recorder {
 	r := program(3, 0, nil)
 	compute, scatter, barrier := r.Region("compute"), r.Region("MPI_Scatter"), r.Region("MPI_Barrier")
 	operation := func(loc uint32, region uint32, from, to int64, name string, root uint64) {
@@ -266,7 +266,7 @@ func TestSlowBeforeOneCall(t *testing.T) {
 	}
 	for i := range int64(50) {
 		for loc := range uint32(3) {
-			now, alone := i*2002, int64(10)
+			now, alone := i*2002, others
 			if loc == 1 {
 				alone = 1000
 			}
@@ -274,13 +274,29 @@ func TestSlowBeforeOneCall(t *testing.T) {
 			r.Leave(loc, now+alone, compute)
 			operation(loc, scatter, now+alone, now+1001, "scatter", 1)
 			r.Enter(loc, now+1001, compute)
-			r.Leave(loc, now+2001, compute)
-			operation(loc, barrier, now+2001, now+2002, "barrier", trace.Undefined)
+			r.Leave(loc, now+1001+after[loc], compute)
+			operation(loc, barrier, now+1001+after[loc], now+2002, "barrier", trace.Undefined)
 		}
 	}
-	f := page(t, r).Findings
+	return r
+}
+
+// TestSlowBeforeOneCall checks the gain of a rank that works alone before a scatter: rank b computes 1000 there, the
+// others 10. Then all compute 1000. Without the excess, each of 50 iterations is 990 shorter.
+func TestSlowBeforeOneCall(t *testing.T) {
+	f := page(t, scattering(10, [3]int64{1000, 1000, 1000})).Findings
 	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 50*990 || len(f[0].Locations) != 1 || f[0].Locations[0] != "b" {
 		t.Errorf("found %+v, expected a late rank b with a gain of %d", f, 50*990)
+	}
+}
+
+// TestPartsOfWork checks ranks that compute for as long in total, but before different calls: rank b 1000 and then 100,
+// the others 100 and then 1000. If each part took as long as its mean, 400 and 700, each of 50 iterations would be
+// 900 shorter.
+func TestPartsOfWork(t *testing.T) {
+	f := page(t, scattering(100, [3]int64{1000, 100, 1000})).Findings
+	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 50*900 || f[0].WhatIf != "compute=mean" {
+		t.Errorf("found %+v, expected a gain of %d by means", f, 50*900)
 	}
 }
 

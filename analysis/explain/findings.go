@@ -93,10 +93,7 @@ func (ex *explainer) planLate(d *delay) {
 	f.At = late[:min(3, len(late))]
 	spread := ex.times.Spread(d.path)
 	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
-	if d.awaitsDevice() && !onDevice {
-		ex.planRuntimes(func(times []int64) { ex.addDevice(f, d, false, times[0]) }, withoutPath(d.path))
-		return
-	}
+	withDevices := onDevice || d.awaitsDevice()
 	slow := spread.Slowest()
 	share := 0.0
 	for _, t := range slow {
@@ -124,13 +121,13 @@ func (ex *explainer) planLate(d *delay) {
 	if s := ex.times.WithoutNoise(d.path, at); s != nil {
 		changes = append(changes, retime.Options{Transfer: 1, Stretch: s})
 	}
-	if onDevice {
+	if withDevices {
 		changes = append(changes, withoutPath(d.path))
 	}
 	ex.planRuntimes(func(times []int64) {
-		if n := len(times) - 1; onDevice {
+		if n := len(times) - 1; withDevices {
 			if 2*ex.gain(slices.Min(times[:n])) <= ex.gain(times[n]) {
-				ex.addDevice(f, d, true, times[n])
+				ex.addDevice(f, d, onDevice, times[n])
 				return
 			}
 			times = times[:n]

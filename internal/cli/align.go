@@ -71,7 +71,7 @@ flags of weft cut and weft filter apply to OUT, and use the corrected times.`,
 		"location, by id or name, whose clock is the reference (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false,
-		"also correct clocks without violations, to the middle of the possible range")
+		"also correct clocks without violations")
 	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	registerCompletions(c, "clocks", clockLevels...)
 	registerCompletions(c, "model", clockModels...)

@@ -81,7 +81,8 @@ func (r *inputFlags) flags(f *pflag.FlagSet) {
 // restrict them to the selection.
 type input struct {
 	format.Events
-	file      format.File // the file itself
+	whole     format.Events // the events before [input.narrow]
+	file      format.File   // the file itself
 	format    format.Format
 	src       format.Source
 	opt       *format.ReadOptions

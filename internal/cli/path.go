@@ -127,6 +127,9 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 			return nil, nil, err
 		}
 		if in.Defs().Resources.Len() > 0 {
+			if flags.whatIf != "" {
+				return nil, nil, usageError("--what-if: found a trace of claims, expected one of calls, whose times can change")
+			}
 			x, text, err := a.findClaimPath(c.Context(), in, constraints.Use(use), flags)
 			if errors.Is(err, constraints.ErrNoClaims) {
 				none = in.lacks(err.Error(), part)
@@ -157,6 +160,13 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 			return nil, nil, err
 		}
 		if missing := found.Missing(); missing != "" {
+			if part { // does the rest of the trace lack it, too?
+				whole, err := criticalpath.Find(c.Context(), in.whole, criticalpath.Options{Rows: opt.Rows})
+				if err != nil {
+					return nil, nil, err
+				}
+				part = whole.Missing() == ""
+			}
 			none = in.lacks(missing, part)
 			return missingAnswer{in.heading(), missing}, func() error { return nil }, nil
 		}

@@ -168,7 +168,7 @@ func (in *input) narrow(ctx context.Context, x *rewriteFlags) (narrowed bool, er
 			in.hidden = append(in.hidden, uint32(i))
 		}
 	}
-	in.Events, in.flagNames = e, append(in.flagNames, x.filter.flagNames()...)
+	in.whole, in.Events, in.flagNames = in.Events, e, append(in.flagNames, x.filter.flagNames()...)
 	return true, nil
 }
 

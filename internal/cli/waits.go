@@ -149,13 +149,24 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		if err != nil {
 			return nil, nil, err
 		}
-		if missing := x.Missing(); missing != "" {
+		missing := x.Missing()
+		if missing == "" && x.Judged == 0 && opt.Window != nil { // does the rest of the trace have waits that can be judged?
+			whole, err := waits.Find(c.Context(), in.Events, waits.Options{Locations: opt.Locations, Rows: opt.Rows})
+			if err != nil {
+				return nil, nil, err
+			}
+			missing = whole.Missing()
+		}
+		if missing != "" {
 			none = in.lacks(missing, false)
 			return &waitsMissing{missingAnswer{x.heading, missing}, x.bounds, x.Unjudged}, func() error { return nil }, nil
 		}
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 || p.Time.Float() > 0 })
 		if flags.selection.anySet() && !any {
 			in.notFound = "found no wait"
+			if x.Judged == 0 && len(x.Unjudged) > 0 {
+				in.notFound = "found no call that can be judged"
+			}
 		}
 		if flags.cubeFile != "" {
 			err := a.writeWaitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})

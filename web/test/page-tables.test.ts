@@ -124,6 +124,17 @@ pageTests("the page: tables", (check) => {
     expect(text).toContain("Not judged: sends (2): the trace has no matching receive.");
   });
 
+  check("the panel of waits does not state that nothing waits if it can judge nothing", async ({ page, open }) => {
+    await page.route("**/api/traces/a1/waits**", async (r) => {
+      const answer = (await (await r.fetch()).json()) as object;
+      await r.fulfill({ json: { ...answer, judged: 0, waiting: "0", patterns: [] } });
+    });
+    await open("#t=a1&p=waits");
+    const text = await page.locator("#panel").innerText();
+    expect(text).toContain("No call in this time can be judged.");
+    expect(text).not.toContain("Nothing waits");
+  });
+
   check("the panel of waits names the time outside of all regions", async ({ page, open }) => {
     await open("#t=a1&p=waits&v=waits.by:paths");
     const rows = page.locator("#panel tr", { hasText: "wait-for-launch" });

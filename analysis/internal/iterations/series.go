@@ -51,9 +51,10 @@ func New(h *history.History, own map[synclog.PathLocation]int64) (*Times, error)
 func (x *Times) All() float64 { return x.all }
 
 // series holds the times that locations spend in a call path before each call of another path, in the order of
-// the calls. The n-th times of all locations belong to the same iteration.
+// the calls, or in each visit of a path by streams of devices. The n-th times of all locations belong to the same
+// iteration.
 type series struct {
-	path, next uint32 // next is the path of the calls that end the times of path
+	path, next uint32 // next is the path of the calls that end the times of path, or path itself
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
@@ -62,7 +63,8 @@ type series struct {
 	locations []uint32
 }
 
-// timeBefore is a time in ticks that a location spends in a path before the call with the number call.
+// timeBefore is a time in ticks that a location spends in a path before or, for work of devices, in the call with the
+// number call.
 type timeBefore struct {
 	call int32
 	time int64
@@ -103,7 +105,11 @@ func (x *Times) findSeries() error {
 			n := chunks[i].First
 			var err error
 			times, err = x.h.Log.ReadChunk(uint32(loc), &chunks[i], times[:0], func(c *synclog.Call) {
-				for _, t := range c.Before {
+				list := c.Before
+				if c.Device && !c.Idle { // each piece of work is an iteration
+					list = append(list[:len(list):len(list)], c.Inside...)
+				}
+				for _, t := range list {
 					if int64(t.Path) >= int64(len(much)) || much[t.Path] < LeastShare*x.all {
 						continue
 					}
@@ -139,20 +145,68 @@ func (x *Times) findSeries() error {
 		}
 		maps.DeleteFunc(s.times, func(_ uint32, l []timeBefore) bool { return len(l) != s.iterations })
 		s.locations = slices.Sorted(maps.Keys(s.times))
-		for _, loc := range s.locations {
-			s.total += s.sum(loc)
-		}
-		if s.total >= LeastShare*x.all {
-			x.series = append(x.series, s)
-		}
+		x.series = append(x.series, s)
 	}
 	slices.SortFunc(x.series, func(a, b *series) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
 	})
+	for list := x.series; len(list) > 0; {
+		n := 1
+		for n < len(list) && list[n].path == list[0].path {
+			n++
+		}
+		x.removeUnlike(list[:n])
+		list = list[n:]
+	}
+	x.series = slices.DeleteFunc(x.series, func(s *series) bool {
+		for _, loc := range s.locations {
+			s.total += s.sum(loc)
+		}
+		return s.total < LeastShare*x.all
+	})
 	return nil
 }
 
-// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the time in
+// leastLikeness is the least share of a series in the time of its path at a location, in relation to the greatest share
+// at a location.
+const leastLikeness = 0.05
+
+// removeUnlike removes locations from series of a path that spend the time of the path before other calls. For example,
+// ranks with even numbers compute before they send, and those with odd numbers before they receive. The short times
+// that the latter spend between receiving and sending are no computations. A location remains if it spends its time as
+// the others do, and less of it in the series.
+func (x *Times) removeUnlike(list []*series) {
+	shares := make([]map[uint32]float64, len(list))
+	most := map[uint32]int{} // by location: the index of the series with its greatest share
+	for i, s := range list {
+		shares[i] = map[uint32]float64{}
+		for loc := range s.times {
+			share := s.sum(loc) / max(1, float64(x.own[synclog.PathLocation{Path: s.path, Location: loc}]))
+			shares[i][loc] = share
+			if k, ok := most[loc]; !ok || share > shares[k][loc] {
+				most[loc] = i
+			}
+		}
+	}
+	for i, s := range list {
+		leader := s.locations[0]
+		for _, loc := range s.locations {
+			if shares[i][loc] > shares[i][leader] {
+				leader = loc
+			}
+		}
+		s.locations = slices.DeleteFunc(s.locations, func(loc uint32) bool {
+			other := shares[most[loc]]
+			unlike := shares[i][loc] < leastLikeness*shares[i][leader] && other[leader] < leastLikeness*other[loc]
+			if unlike {
+				delete(s.times, loc)
+			}
+			return unlike
+		})
+	}
+}
+
+// Stretch returns the new time of a path between the end of the call before p and the end of p. t is the time in
 // ticks. See [retime.Options].
 type Stretch = func(p waitstate.Place, path uint32, t int64) int64
 

@@ -231,7 +231,10 @@ export function waits(): Panel {
       }
       tools.body.append(...notesOf(lane, r).map((x) => el("p", {}, printable(x))));
       if (r.patterns.length === 0) {
-        tools.body.append(el("p", { class: "faint" }, "Nothing waits in this time."));
+        const unknown = r.judged === 0 && r.unjudged.length > 0;
+        tools.body.append(
+          el("p", { class: "faint" }, unknown ? "No call in this time can be judged." : "Nothing waits in this time."),
+        );
         return;
       }
 
