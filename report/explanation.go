@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
@@ -14,9 +15,13 @@ import (
 // findings returns the section that explains why the run takes as long as it does.
 func (r *Report) findings() section {
 	x := r.Explanation
-	if x == nil && r.Unexplained != "" {
-		return section{ID: "findings", Title: "Findings", Lead: "Nothing can be explained, and there are no factors of " +
-			"efficiency and no critical path: " + sentence(r.Unexplained) + "."}
+	if r.Unexplained != "" {
+		none := "no factors of efficiency and no critical path"
+		if r.criticalPath().ID != "" {
+			none = "no factors of efficiency"
+		}
+		return section{ID: "findings", Title: "Findings", Lead: "Nothing can be explained, and there are " + none + ": " +
+			sentence(r.Unexplained) + "."}
 	}
 	if x == nil {
 		return section{}
@@ -53,7 +58,7 @@ func (r *Report) findings() section {
 
 // efficiency returns the section of the efficiency factors.
 func (r *Report) efficiency() section {
-	if r.Explanation == nil || r.Explanation.Efficiency == nil {
+	if r.Explanation == nil || r.Explanation.Efficiency == nil || r.Unexplained != "" {
 		return section{}
 	}
 	x := r.Explanation.Efficiency
@@ -129,9 +134,7 @@ func (r *Report) waits() section {
 			r.mean(p.Time, p.Count), r.time(p.Statistics.Max), r.mostIn(p)})
 	}
 	s.table(t, maxRows)
-	if r.Explanation != nil {
-		s.table(r.causes(r.Explanation.Causes), maxRows)
-	}
+	s.table(r.causes(r.Causes), maxRows)
 	t = table{Title: "Last to come to collective operations", Head: []column{{Name: "location"}, {Name: "communicator"},
 		{Name: "operations", Number: true}, {Name: "of", Number: true}, {Name: "others lost", Number: true}}}
 	for i := range x.Late {
@@ -197,11 +200,16 @@ func (r *Report) ticks(t float64) cell {
 
 // criticalPath returns the section of the critical path.
 func (r *Report) criticalPath() section {
+	if r.ClaimPath != nil {
+		return r.claimPath(r.ClaimPath)
+	}
 	if r.Explanation == nil || r.Explanation.CriticalPath == nil {
 		return section{}
 	}
 	x := r.Explanation.CriticalPath
-	if missing := x.Missing(); missing != "" {
+	if missing := x.Missing(); missing != "" && r.Unexplained != "" {
+		return section{}
+	} else if missing != "" {
 		return section{ID: "critical", Title: "Critical path", Lead: sentence(missing)}
 	}
 	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
@@ -233,6 +241,24 @@ func (r *Report) criticalPath() section {
 	for i := range x.Gains {
 		g := &x.Gains[i]
 		t.Rows = append(t.Rows, []cell{text(g.Region), r.time(g.Half), bar(float64(g.Half), float64(x.Runtime))})
+	}
+	s.table(t, maxRows)
+	return s
+}
+
+// claimPath returns the section of the critical path of a trace of claims.
+func (r *Report) claimPath(x *constraints.Result) section {
+	s := section{ID: "critical", Title: "Critical path", Hint: "The chains of claims that determine how long the trace " +
+		"takes, from the dependencies between claims."}
+	s.Facts = []fact{{"Length", []cell{r.time(x.Length)}},
+		{"Critical claims", []cell{number(int64(len(x.Critical))), text("of " + plural(int64(x.Claims), "claim"))}},
+		{"Dependencies", []cell{number(int64(x.Dependencies)), text(fmt.Sprintf("and %d inferred", x.Inferred))}}}
+	t := table{Title: "Activities", Head: []column{{Name: "activity"}, {Name: "critical claims", Number: true},
+		{Name: "time", Number: true}, {Name: "", Hint: "part of the path"}}}
+	for i := range x.Regions {
+		y := &x.Regions[i]
+		t.Rows = append(t.Rows, []cell{text(y.Region), number(int64(y.Claims)), r.sum(y.Time),
+			bar(y.Time.Float(), float64(x.Length))})
 	}
 	s.table(t, maxRows)
 	return s

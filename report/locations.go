@@ -66,12 +66,12 @@ func (r *Report) locations() section {
 	if len(all) == 0 {
 		return section{}
 	}
-	s := section{ID: "locations", Title: "Locations", Hint: "Busy is the time in which any region is open; work is the " +
-		"part of it outside regions that communicate, synchronise or wait."}
+	s := section{ID: "locations", Title: "Locations", Hint: "A location is in regions while any region is open. " +
+		"Work is the part of this time outside of regions that communicate, synchronise or wait."}
 	length := r.length()
-	busy, work := spread{}, spread{}
+	covered, work := spread{}, spread{}
 	for _, w := range all {
-		busy.add(w.Covered)
+		covered.add(w.Covered)
 		work.add(w.work)
 	}
 	t := table{Head: []column{{Name: plural(int64(len(all)), "location")}, {Name: "min", Number: true},
@@ -81,19 +81,20 @@ func (r *Report) locations() section {
 			{Text: meanPercentOfMax(p), Number: true}}
 	}
 	share := func(n int64) cell { return cell{Text: percent(float64(n), float64(length)), Number: true} }
-	t.Rows = [][]cell{row("busy", &busy),
-		{{Text: "busy, of the duration"}, share(busy.least),
-			{Text: percentOf(busy.mean() / float64(max(1, length))), Number: true}, share(busy.most), {}}, row("work", &work)}
+	t.Rows = [][]cell{row("in regions", &covered),
+		{{Text: "in regions, of the duration"}, share(covered.least),
+			{Text: percentOf(covered.mean() / float64(max(1, length))), Number: true}, share(covered.most), {}},
+		row("work", &work)}
 	s.Tables = append(s.Tables, t)
 
-	head := []column{{Name: "location"}, {Name: "busy", Number: true}, {Name: "", Hint: "part of the duration"},
+	head := []column{{Name: "location"}, {Name: "in regions", Number: true}, {Name: "", Hint: "part of the duration"},
 		{Name: "work", Number: true},
 		{Name: "to mean", Hint: "work, and how much more or less than the mean of all", Number: true},
 		{Name: "exclusive time by region"}}
 	line := func(w worker) []cell {
 		return []cell{r.place(w.Location.Location), r.time(w.Covered), bar(float64(w.Covered), float64(length)),
 			r.time(w.work),
-			deviation(float64(w.work), work.mean()), {Stack: r.barParts(w.Regions, busy.most)}}
+			deviation(float64(w.work), work.mean()), {Stack: r.barParts(w.Regions, covered.most)}}
 	}
 	byWork := slices.Clone(all)
 	slices.SortStableFunc(byWork, func(a, b worker) int { return cmp.Compare(b.work, a.work) })

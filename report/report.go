@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
@@ -60,12 +62,17 @@ type Report struct {
 	// Explanation explains the runtime. If a field of it is nil, the page leaves out the section of that
 	// field.
 	Explanation *explain.Page
-	// Unexplained is the reason why the trace cannot be explained, for the section about findings. It is "" if
-	// Explanation is set, or if nobody has tried to explain the trace.
+	// Unexplained is the reason why the trace cannot be explained, for the section about findings. It is "" if the
+	// trace can be explained, or if nobody has tried to.
 	Unexplained string
 	// WaitStates holds the wait states of the selected part. If it is nil, the page has no section about wait
 	// states.
 	WaitStates *waits.Result
+	// Causes holds the causes of the wait states. If it is nil, the page has no table of causes.
+	Causes *causes.Result
+	// ClaimPath is the critical path of a trace of claims. If it is nil, the page shows the critical path of
+	// Explanation.
+	ClaimPath *constraints.Result
 
 	Messages    *messages.Result
 	Collectives *collectives.Result

@@ -95,10 +95,10 @@ func TestNamesAreText(t *testing.T) {
 		share := []waits.Share{{Region: n, Time: trace.TicksOf(3), Count: 1}}
 		r.WaitStates = &waits.Result{Patterns: []waits.Pattern{{Pattern: "late-sender", Count: 1, Regions: share}},
 			Late: []waits.LateArrivals{{Communicator: n, LocationName: n}}, Unjudged: []waits.Unjudged{{What: n, Reason: n}}}
+		r.Causes = &causes.Result{Patterns: []causes.Pattern{{Costs: []causes.Cost{{Path: []string{n}, LocationName: n}}}}}
 		r.Explanation = &explain.Page{Verdict: n, Unjudged: []string{n}, Efficiency: &efficiency.Result{},
 			Findings: []explain.Finding{{Title: n, Path: []string{n}, Locations: []string{n}, Evidence: []string{n},
 				Advice: n, Confidence: explain.Confidence(n)}},
-			Causes: &causes.Result{Patterns: []causes.Pattern{{Costs: []causes.Cost{{Path: []string{n}, LocationName: n}}}}},
 			CriticalPath: &criticalpath.Result{Regions: []criticalpath.Region{{Region: n}, {}},
 				Locations: []criticalpath.Location{{LocationName: n}}, Gains: []criticalpath.Gain{{Region: n}}}}
 		r.Rules = []Rule{{Rule: n, Severity: "error", Doc: n, Count: 1, Place: n, Found: n, Expected: n}}

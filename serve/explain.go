@@ -99,7 +99,7 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 			if err != nil {
 				return err
 			}
-			page, _, err = explain.Explain(ctx, piece, explain.Options{Rows: trace.NewRows(d.Defs())})
+			page, _, err = explain.Explain(ctx, piece, explain.Options{Rows: trace.NewRows(d.Defs()), Part: window != nil})
 			return err
 		})
 		a := &explainAnswer{Findings: []findingFact{}, Unjudged: []string{}}

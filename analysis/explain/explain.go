@@ -37,6 +37,8 @@ type Options struct {
 	// Gains is the number of regions for which Page.CriticalPath states the runtime of the run if the region
 	// took half of its time. If Gains is 0, the page has no critical path.
 	Gains int
+	// Part is set if the events are those of a part of a trace. It is the value of [efficiency.Options.Part].
+	Part bool
 }
 
 // Page is an explanation. Times are in ticks of Clock.
@@ -53,7 +55,7 @@ type Page struct {
 	// Unjudged holds a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
 	// Waits, Causes and CriticalPath are the results of the analyses on which the page is based. CriticalPath
-	// is nil unless Options.Gains is set. If the trace cannot be explained, Causes and CriticalPath are nil.
+	// is nil unless Options.Gains is set.
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
@@ -154,7 +156,7 @@ func (p *Page) Missing() string { return p.Efficiency.Missing() }
 // Explain explains a trace. ok is false if [Page.Missing] returns a reason. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
-	w, h, err := waits.FindWithHistory(ctx, events, waits.Options{Rows: opt.Rows})
+	w, h, err := waits.FindWithHistory(ctx, events, waits.Options{Rows: opt.Rows, Part: opt.Part})
 	if err != nil {
 		return nil, false, err
 	}
@@ -171,20 +173,19 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows, Ends: true}); err != nil {
 		return nil, false, err
 	}
-	e, ok, setFactors := efficiency.FromHistory(h, false)
+	e, ok, setFactors := efficiency.FromHistory(h, opt.Part)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime,
 			Regions: []Region{}}}
-	x.page.Waits = x.waits
-	if !ok {
-		return x.page, false, nil
-	}
-	x.page.Causes = x.causes
+	x.page.Waits, x.page.Causes = x.waits, x.causes
 	if opt.Gains > 0 {
 		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
 		if err != nil {
 			return nil, false, err
 		}
+	}
+	if !ok {
+		return x.page, false, nil
 	}
 	if x.times, err = iterations.New(h, x.own); err != nil {
 		return nil, false, err

@@ -34,6 +34,9 @@ type Options struct {
 	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks, or for each part of a wait
 	// between tasks. It is not called for waits of a pattern that is part of another pattern.
 	Each func(w Interval)
+	// Part is set if the events are those of a part of a trace. The history of [FindWithHistory] then has the collective
+	// operations that go on after the part.
+	Part bool
 }
 
 // Interval is a wait of a location, or a part of a wait between tasks. Times are in ticks.
@@ -159,7 +162,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // history. The error is the error of [history.Build].
 func FindWithHistory(ctx context.Context, events format.Events, opt Options) (*Result, *history.History, error) {
 	var a *adder
-	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window,
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window, Part: opt.Part,
 		Hooks: func(log *synclog.Log) waitstate.Hooks {
 			a = newAdder(log, opt)
 			return a.hooks()

@@ -424,20 +424,19 @@ func (p *blockParser) checkClaim(it *timedLine, rec *Record, number int64, l []b
 		}
 	}
 	if rec.HasOffset != r.UsesOffset {
-		want := "no offset"
+		found, want := "a claim with an offset", "no offset"
 		if r.UsesOffset {
-			want = "an offset before the amount"
+			found, want = "a claim without an offset", "an offset before the amount"
 		}
-		return p.report(problem{"etf.claim-offset", fmt.Sprintf("a claim with offset %t", rec.HasOffset),
-			want + " for resource " + r.ID, trace.Error}, number, l)
+		return p.report(problem{"etf.claim-offset", found, want + " for resource " + r.ID, trace.Error}, number, l)
 	}
 	if rec.Amount > r.Capacity || rec.HasOffset && (rec.Offset < 0 || rec.Offset+rec.Amount > r.Capacity) {
-		found := fmt.Sprintf("amount %v", rec.Amount)
+		found, want := fmt.Sprintf("amount %v", rec.Amount), "at most"
 		if rec.HasOffset {
-			found = fmt.Sprintf("offset %v and amount %v", rec.Offset, rec.Amount)
+			found, want = fmt.Sprintf("offset %v and amount %v", rec.Offset, rec.Amount), "an offset ≥ 0, and a sum of at most"
 		}
 		return p.report(problem{"etf.capacity-exceeded", found,
-			fmt.Sprintf("at most the capacity %v of resource %s", r.Capacity, r.ID), trace.Warning}, number, l)
+			fmt.Sprintf("%s the capacity %v of resource %s", want, r.Capacity, r.ID), trace.Warning}, number, l)
 	}
 	return nil
 }

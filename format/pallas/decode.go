@@ -77,7 +77,7 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	if err != nil {
 		err = asDefect(d.opt, "pallas.damaged", err)
 	}
-	if err == nil {
+	if err == nil && t != nil {
 		err = d.restoreRows(id, t)
 	}
 	if err != nil {

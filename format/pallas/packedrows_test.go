@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -223,5 +224,33 @@ func TestRowsOfOtherThreads(t *testing.T) {
 	}
 	if found != 3 {
 		t.Errorf("%d texts were reported, expected 3", found)
+	}
+}
+
+// TestPackedRowsWithoutThread checks that a thread that is missing or cannot be read is reported, and has no events,
+// although the metadata have packed rows for it.
+func TestPackedRowsWithoutThread(t *testing.T) {
+	for _, damage := range []func(string) error{
+		os.Remove,
+		func(name string) error { return os.WriteFile(name, []byte("no thread"), 0o600) },
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "x.pallas")
+		tracetest.Encode(t, Format{}, format.Recorded(recordedRows()), path)
+		files, err := filepath.Glob(filepath.Join(dir, "archive_*", "thread_0", "thread.pallas"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("found %v (%v), expected one thread", files, err)
+		}
+		if err := damage(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		report := format.NewReport()
+		d := tracetest.Open(t, Format{}, format.FileSource(path), &format.ReadOptions{Report: report})
+		if rows := tracetest.Dump(t, d, trace.Everything()); len(rows) > 0 {
+			t.Errorf("found %d events, expected none", len(rows))
+		}
+		if len(report.Rules()) == 0 {
+			t.Error("no error was reported")
+		}
 	}
 }

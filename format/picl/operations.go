@@ -360,30 +360,34 @@ func (e *operationEnds) fields(c *trace.Cursor) operationFields {
 // complete sets the operands of the end of an operation at a location.
 func (e *operationEnds) complete(location uint32, ops []uint64, x operationFields) {
 	d := e.d
-	communicator, ok := d.operations.communicator(x.processors, x.processes)
-	if !ok {
-		return
+	root, known := d.onlyLocation[x.root]
+	known = known && x.root >= 0
+	if communicator, ok := d.operations.communicator(x.processors, x.processes); ok {
+		ops[1] = uint64(communicator)
+		if known {
+			if rank := slices.Index(e.ranksOf(communicator), root); rank >= 0 {
+				ops[2] = uint64(rank)
+			}
+		}
 	}
-	ops[1] = uint64(communicator)
-	isRoot := false
-	if root, known := d.onlyLocation[x.root]; known && x.root >= 0 {
-		if n := d.Model.Locations.Len(); n != e.locations { // a file that is still being written
-			e.locations = n
-			clear(e.ranks)
-		}
-		ranks, ok := e.ranks[communicator]
-		if !ok {
-			ranks = e.members.Ranks(communicator)
-			e.ranks[communicator] = ranks
-		}
-		if rank := slices.Index(ranks, root); rank >= 0 {
-			ops[2] = uint64(rank)
-		}
-		isRoot = root == location
-	}
+	isRoot := known && root == location
 	if name, _ := trace.OperationName(ops[0]); x.length >= 0 || name == "barrier" {
 		ops[3], ops[4] = operationBytes(name, isRoot, uint64(max(0, x.length)))
 	}
+}
+
+// ranksOf returns the locations of the ranks of a communicator.
+func (e *operationEnds) ranksOf(communicator uint32) []uint32 {
+	if n := e.d.Model.Locations.Len(); n != e.locations { // a file that is still being written
+		e.locations = n
+		clear(e.ranks)
+	}
+	ranks, ok := e.ranks[communicator]
+	if !ok {
+		ranks = e.members.Ranks(communicator)
+		e.ranks[communicator] = ranks
+	}
+	return ranks
 }
 
 // operationBytes returns the numbers of bytes that a process sends and receives in a collective operation on messages

@@ -181,3 +181,23 @@ func TestMessages_2_3_6(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesOfOperationsWithoutSubset checks that operations have the number of bytes of their entries although no
+// record defines the subset of their communicator: a broadcast of 8 bytes from processor 0 to processor 1, and a
+// reduction of 5 bytes to processor 1.
+func TestBytesOfOperationsWithoutSubset(t *testing.T) {
+	_, rows, _ := opened(t, "-3 -785 0.1 0 0 3 2 8 0 9\n-3 -785 0.1 1 0 3 2 8 0 9\n-4 -785 0.2 0 0 0\n"+
+		"-4 -785 0.2 1 0 0\n-3 -790 0.3 0 0 3 2 5 1 9\n-4 -790 0.4 0 0 0\n", nil)
+	var got []string
+	for _, r := range rows {
+		if _, operands, ok := strings.Cut(r, "collective-end "); ok {
+			got = append(got, operands)
+		}
+	}
+	want := []string{"operation=1 communicator=-1 root=-1 sent=8 received=0 derived",
+		"operation=1 communicator=-1 root=-1 sent=0 received=8 derived",
+		"operation=12 communicator=-1 root=-1 sent=5 received=0 derived"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -89,7 +89,8 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 	x, _, lack, err = answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input) (x *explainResult, missing string, err error) {
 			x = &explainResult{heading: in.heading()}
-			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
+			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs()),
+				Part: s.selectsTimes()})
 			if err == nil && !ok {
 				x.Missing = page.Missing()
 			} else {

@@ -282,7 +282,8 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 	}
 	r.flags(c.Flags())
 	defineFilesFlag(c, &r)
-	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
+	c.Flags().StringVar(&process, "process", "",
+		"the process, by name, or by its number in the files, as otfprint shows it")
 	c.Flags().StringVar(&process, "location", "", "the same as --process")
 	s.defineTimeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -30,7 +30,9 @@ groups, and groups without members are left out. Records of the kept processes t
 to removed ones, such as messages to them, stay.
 
 --processes takes numbers, ranges of numbers (4-8), and names, in which * and ? match
-anything. --invert copies all other processes instead.`,
+anything. Numbers are those in the files, as otfprint shows them; for a trace that was
+converted from another format, weft info shows other ids. --invert copies all other
+processes instead.`,
 		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert " +
 			"trace.otf hosts.otf",
 		Args: exactArgs(2, "TRACE and OUT"),

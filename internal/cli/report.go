@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
@@ -316,14 +317,25 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 		}
 		opt := waits.Options{Locations: sel.Location, Rows: rows}
 		_, opt.Window = s.selectedBounds(sel)
-		if x.WaitStates, err = waits.Find(ctx, in.Events, opt); err != nil {
+		found := waitsResult{}
+		if err := found.findWithCauses(ctx, in.Events, opt); err != nil {
 			return err
 		}
+		x.WaitStates, x.Causes = found.Result, found.Causes
 		if _, err := s.narrowRunning(ctx, in); err != nil {
 			return err
 		}
 	}
-	page, ok, err := explain.Explain(ctx, in.Events, explain.Options{Rows: rows, Gains: gainsShown})
+	if in.Defs().Resources.Len() > 0 {
+		var err error
+		var cycle *constraints.CycleError
+		x.ClaimPath, err = constraints.Find(ctx, in.Events, constraints.Options{Use: constraints.Full})
+		if err != nil && !errors.Is(err, constraints.ErrNoClaims) && !errors.As(err, &cycle) {
+			return err
+		}
+	}
+	page, ok, err := explain.Explain(ctx, in.Events,
+		explain.Options{Rows: rows, Gains: gainsShown, Part: s.selectsTimes()})
 	if errors.Is(err, analysis.ErrTimeRange) {
 		x.Unexplained = err.Error()
 		return nil
@@ -331,13 +343,12 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 	if err != nil {
 		return err
 	}
-	if ok {
-		x.Explanation = page
-	} else {
+	x.Explanation = page
+	if !ok {
 		x.Unexplained = page.Missing()
 	}
 	if x.WaitStates == nil {
-		x.WaitStates = page.Waits
+		x.WaitStates, x.Causes = page.Waits, page.Causes
 	}
 	return nil
 }
