@@ -203,6 +203,9 @@ func (r *Report) criticalPath() section {
 	if r.ClaimPath != nil {
 		return r.claimPath(r.ClaimPath)
 	}
+	if r.NoClaimPath != "" {
+		return section{ID: "critical", Title: "Critical path", Lead: sentence(r.NoClaimPath)}
+	}
 	if r.Explanation == nil || r.Explanation.CriticalPath == nil {
 		return section{}
 	}

@@ -73,6 +73,8 @@ type Report struct {
 	// ClaimPath is the critical path of a trace of claims. If it is nil, the page shows the critical path of
 	// Explanation.
 	ClaimPath *constraints.Result
+	// NoClaimPath is a sentence with the reason why ClaimPath is nil although the trace has claims, or "".
+	NoClaimPath string
 
 	Messages    *messages.Result
 	Collectives *collectives.Result

@@ -46,6 +46,9 @@ type Options struct {
 	// Tolerance is the greatest time in ticks from the end of a claim to the start of another one
 	// that is inferred to depend on it. With a negative tolerance no dependencies are inferred.
 	Tolerance int64
+	// Most is the greatest number of claims. For a trace with more claims, Find returns [ErrManyClaims]. If Most is 0,
+	// there is no limit. Find needs about 300 bytes for each claim.
+	Most int
 }
 
 // Result is the result of the analysis. Times are in ticks.
@@ -98,6 +101,9 @@ func (e *CycleError) Error() string {
 // ErrNoClaims is the error of [Find] for a trace without claims.
 var ErrNoClaims = errors.New("found no claims, expected some; the trace has no constraint graph")
 
+// ErrManyClaims is the error of [Find] for a trace with more than Options.Most claims.
+var ErrManyClaims = errors.New("found too many claims")
+
 // claim is claim i of the trace. Its start is node 2·i of the graph, and its end node 2·i + 1.
 type claim struct {
 	id               int64
@@ -126,7 +132,7 @@ type graph struct {
 // or an error of the scan.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	d := events.Defs()
-	c := &collector{defs: d, open: map[claims.Key]int32{}, byID: map[int64]int32{}}
+	c := &collector{defs: d, most: opt.Most, open: map[claims.Key]int32{}, byID: map[int64]int32{}}
 	if err := events.Scan(ctx, trace.Everything(), format.GlobalOrder, c); err != nil {
 		return nil, err
 	}
@@ -150,6 +156,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // collector collects the claims and dependencies of a trace.
 type collector struct {
 	defs   *trace.Definitions
+	most   int // greatest number of claims, or 0
 	claims []claim
 	open   map[claims.Key]int32 // index in claims
 	// index in claims of the last claim with an id; indexed by [trace.Definitions.ClaimID]
@@ -171,6 +178,9 @@ func (c *collector) Batch(b *trace.Batch) error {
 			resource := trace.NoRef
 			if r := x.Op(1); r < uint64(trace.NoRef) {
 				resource = uint32(r)
+			}
+			if c.most > 0 && len(c.claims) == c.most {
+				return ErrManyClaims
 			}
 			c.claims = append(c.claims, claim{int64(x.Op(0)), x.Ref(), resource, x.Time(), x.Time()})
 		case trace.ClaimEnd:

@@ -121,3 +121,14 @@ func TestSelfDependency(t *testing.T) {
 		t.Errorf("found %s, expected 20:ACD", got)
 	}
 }
+
+// TestMost checks that five claims are too many for a limit of four.
+func TestMost(t *testing.T) {
+	r, _ := claims()
+	for most, want := range map[int]error{0: nil, 4: constraints.ErrManyClaims, 5: nil} {
+		_, err := constraints.Find(context.Background(), format.Recorded(r), constraints.Options{Most: most})
+		if !errors.Is(err, want) {
+			t.Errorf("at most %d: %v, want %v", most, err, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -327,10 +328,7 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 		}
 	}
 	if in.Defs().Resources.Len() > 0 {
-		var err error
-		var cycle *constraints.CycleError
-		x.ClaimPath, err = constraints.Find(ctx, in.Events, constraints.Options{Use: constraints.Full})
-		if err != nil && !errors.Is(err, constraints.ErrNoClaims) && !errors.As(err, &cycle) {
+		if err := addClaimPath(ctx, in, x); err != nil {
 			return err
 		}
 	}
@@ -351,6 +349,27 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 		x.WaitStates, x.Causes = page.Waits, page.Causes
 	}
 	return nil
+}
+
+// mostPathClaims is the greatest number of claims of which the report has a critical path.
+const mostPathClaims = 500_000
+
+// addClaimPath adds the critical path of the claims, as weft path finds it, or the reason why there is none.
+func addClaimPath(ctx context.Context, in *input, x *report.Report) (err error) {
+	x.ClaimPath, err = constraints.Find(ctx, in.Events, constraints.Options{Use: constraints.Full, Most: mostPathClaims})
+	var cycle *constraints.CycleError
+	switch {
+	case errors.Is(err, constraints.ErrNoClaims):
+		return nil
+	case errors.Is(err, constraints.ErrManyClaims):
+		x.NoClaimPath = fmt.Sprintf("The report has no critical path of more than %d claims; weft path finds it.",
+			mostPathClaims)
+		return nil
+	case errors.As(err, &cycle):
+		x.NoClaimPath = "There is no critical path: " + cycle.Error()
+		return nil
+	}
+	return err
 }
 
 // addCallPaths adds the call paths of the selected regions, as if the trace had no other regions.
