@@ -3,6 +3,7 @@ package carrier
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -105,4 +106,18 @@ func (r *Restorer) attributes(u *Unpacker, b *trace.Batch) (l attributeList) {
 	}
 	take(len(rest.keys))
 	return l
+}
+
+// NoteAttributes is like [Rows.Note], for a row whose other parts follow from other records.
+func (r *Rows) NoteAttributes(c, base *trace.Cursor) {
+	if lacksAttributes(c, base) {
+		r.NoteField(c, "attributes")
+	}
+}
+
+// lacksAttributes reports whether base lacks attributes of c.
+func lacksAttributes(c, base *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	baseKeys, baseValues := base.Attrs()
+	return len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
 }

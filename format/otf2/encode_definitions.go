@@ -79,16 +79,19 @@ func (e *encoder) defineAll() error {
 	for _, comm := range e.windows {
 		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
 	}
+	e.defineReturning(put, name, SourceLocations)
 	for i, x := range d.Contexts.All() {
 		region := uint64(d.Regions.Len() + i)
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
-	for _, id := range e.otherIDs(InterruptGenerators) {
-		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
-	}
+	e.defineReturning(put, name, InterruptGenerators)
 	for i, x := range d.Files.All() {
-		put(defIOFile, uint64(i), name(x.Name), undefined32)
+		id := uint8(defIOFile)
+		if kind, _ := attr(x.Attrs, fileKind); kind == directoryKind {
+			id = defIODirectory
+		}
+		put(id, uint64(i), name(x.Name), undefined32)
 	}
 	e.defineHandles(put, name)
 	return e.err

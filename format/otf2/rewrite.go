@@ -269,6 +269,9 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
 		return o.ids[t][i]
 	}
+	if t == Metrics && e.defs.Metrics.Has(i) && e.member(i)[0] != unknownID {
+		return e.member(i)[0] // the class or instance that begins with the metric
+	}
 	table, text := modelTable(e.defs, t, i)
 	if table == nil {
 		return undefined32
