@@ -433,20 +433,24 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }
 
-// groupsNamedAsLocations returns the groups that have the name of one of their locations, as a process of OTF with
-// threads has. They get another name in the archive, because ViTE aborts if both have the same.
+// groupsNamedAsLocations returns the groups that have the name of a location, as a process of OTF with threads has.
+// They get another name in the archive, because ViTE may abort if both have the same.
 func (e *encoder) groupsNamedAsLocations() map[uint32]bool {
-	named, how := map[uint32]bool{}, format.WeftOnly
+	names, named, how := map[string]bool{}, map[uint32]bool{}, format.WeftOnly
 	if e.plain {
 		how = format.Degraded
 	}
+	if e.defs.Origin != "otf2" {
+		for _, l := range e.defs.Locations.All() {
+			names[l.Label()] = true
+		}
+	}
 	for _, l := range e.defs.Locations.All() {
-		if e.defs.Origin != "otf2" && e.defs.Groups.Has(l.Group) && e.defs.Groups.At(l.Group).Name == l.Label() {
+		if e.defs.Groups.Has(l.Group) && names[e.defs.Groups.At(l.Group).Name] {
 			named[l.Group] = true
 		}
 	}
-	e.loss.Add("location group, system tree node", "name", how, "must not be the name of a location of the group",
-		int64(len(named)))
+	e.loss.Add("location group, system tree node", "name", how, "must not be the name of a location", int64(len(named)))
 	return named
 }
 
