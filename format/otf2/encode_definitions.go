@@ -372,8 +372,7 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
 		groups[trace.NoRef] = 0
-		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
-		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
+		e.defineNothing(put, name)
 	}
 	undefinedKind := uint64(1) // a process or a thread
 	if d.Origin == "otf2" {
@@ -431,6 +430,12 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		}
 	}
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
+}
+
+// defineNothing defines a location without events, in a group of the system tree node 0.
+func (e *encoder) defineNothing(put func(id uint8, v ...uint64), name func(string) uint64) {
+	put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
+	put(defLocation, 0, name("nothing"), 1, e.w.Location(0).Count, 0)
 }
 
 // groupsNamedAsLocations returns the groups that have the name of a location, as a process of OTF with threads has.

@@ -613,6 +613,12 @@ func (e *encoder) closeRewritten() error {
 		e.err = e.writeSnapshotsAndThumbnails()
 	}
 	if d.Pruned {
+		if !slices.ContainsFunc(o.records, func(r *Record) bool { return r.ID == defLocation }) &&
+			len(e.addedEntries(Locations)) == 0 { // OTF2's own tools reject an archive without locations
+			add := func(id uint8, v ...uint64) { o.records = append(o.records, &Record{ID: id, Values: v}) }
+			add(defTreeNode, 0, e.string("trace"), e.string("node"), undefined32)
+			e.defineNothing(add, e.string)
+		}
 		o.pruneStrings()
 	}
 	o.eachDefinition(func(r *Record) {
