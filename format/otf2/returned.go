@@ -17,20 +17,21 @@ var returningTypes = map[string]uint8{
 }
 
 // opaqueData returns the bytes of an opaque definition: the record, and the text of each string to which it refers,
-// followed by a zero byte. The strings of another trace have other ids.
+// followed by a zero byte. The record has no ids of strings, because these differ between traces.
 func (m *model) opaqueData(r *Record) string {
-	data := appendRecord(nil, &definitionTypes[r.ID], r)
+	var texts []byte
+	x := Record{ID: r.ID, Values: slices.Clone(r.Values), Texts: r.Texts}
 	r.eachReference(func(t Table, i int) {
-		if t == Strings {
+		if t == Strings && r.Values[i] != undefined32 {
 			text, _ := m.ranks.text(r.Values[i])
-			data = append(append(data, text...), 0)
+			texts, x.Values[i] = append(append(texts, text...), 0), 0
 		}
 	})
-	return string(data)
+	return string(append(appendRecord(nil, &definitionTypes[r.ID], &x), texts...))
 }
 
-// returning reads an opaque definition that returns to an archive. ok is false if it is another definition. The only
-// text of the record is that of its string.
+// returning reads an opaque definition that returns to an archive. ok is false if it is another definition. The text of
+// the record, if it has one, is that of its string.
 func returning(o *trace.Opaque) (r Record, ok bool) {
 	id, ok := returningTypes[o.Type]
 	if !ok || o.Format != "otf2" || len(o.Data) < 2 || o.Data[0] != id {
@@ -40,9 +41,11 @@ func returning(o *trace.Opaque) (r Record, ok bool) {
 	c.length()
 	r.ID = id
 	c.record(&definitionTypes[id], &r)
-	text, rest, found := strings.Cut(o.Data[min(c.at, len(o.Data)):], "\x00")
-	r.Texts = []string{text}
-	return r, !c.bad && found && rest == ""
+	text, found := strings.CutSuffix(o.Data[min(c.at, len(o.Data)):], "\x00")
+	if found {
+		r.Texts = []string{text}
+	}
+	return r, !c.bad && found == (r.Values[1] != undefined32)
 }
 
 // returningDefinitions returns the definitions that return to an archive. It leaves out ids that have two definitions:
@@ -99,8 +102,11 @@ func (e *encoder) defineReturning(put func(id uint8, v ...uint64), name func(str
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		if r, ok := e.returning[definition{t, id}]; ok {
-			r.Values[1] = name(r.Texts[0])
-			put(r.ID, r.Values...)
+			v := slices.Clone(r.Values)
+			if len(r.Texts) > 0 {
+				v[1] = name(r.Texts[0])
+			}
+			put(r.ID, v...)
 		} else if t == InterruptGenerators {
 			put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
 		}
