@@ -264,7 +264,7 @@ func (r *Rows) Note(c, base *trace.Cursor) {
 		}
 		return
 	}
-	x.attrs = lacksAttributes(c, base)
+	x.attrs = LacksAttributes(c, base)
 	if x.kind == x.base && x.operands == 0 && !x.attrs && !x.ref {
 		return
 	}

@@ -108,15 +108,16 @@ func (r *Restorer) attributes(u *Unpacker, b *trace.Batch) (l attributeList) {
 	return l
 }
 
-// NoteAttributes is like [Rows.Note], for a row whose other parts follow from other records.
-func (r *Rows) NoteAttributes(c, base *trace.Cursor) {
-	if lacksAttributes(c, base) {
-		r.NoteField(c, "attributes")
+// NoteAttributes counts, for [Rows.Report], that the record of c lacks attributes. Claims also lack operands, which
+// another call must count.
+func (r *Rows) NoteAttributes(c *trace.Cursor) {
+	if !c.Derived() {
+		r.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: "attributes"})
 	}
 }
 
-// lacksAttributes reports whether base lacks attributes of c.
-func lacksAttributes(c, base *trace.Cursor) bool {
+// LacksAttributes reports whether base lacks attributes of c.
+func LacksAttributes(c, base *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	return len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))

@@ -347,8 +347,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "operands")
 	}
 	attributes := e.attributes(c)
-	if exact && !attributes {
-		e.rows.NoteField(c, "attributes")
+	if !attributes && (exact || x.ID != parameterString) { // other events count as a whole
+		e.rows.NoteAttributes(c)
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef && !e.readsStated(c) {
 		e.addPackedRow(c)

@@ -48,12 +48,12 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		e.texts[ref] = true
 	case (len(keys) == 0 || e.Plain) && (e.foreignMessage(c) || kind == trace.Metric && e.foreignMetric(c)):
 		if len(keys) > 0 {
-			e.Rows.NoteField(c, "attributes")
+			e.Rows.NoteAttributes(c)
 		}
 		return e.w.Write(r)
 	case (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) && e.foreignOperation(c):
 		if e.Plain && len(keys) > 0 {
-			e.Rows.NoteField(c, "attributes")
+			e.Rows.NoteAttributes(c)
 		}
 		if err := e.w.Write(r); err != nil || kind == trace.CollectiveBegin || e.Plain || !e.carriesOperation(c) {
 			return err
@@ -69,13 +69,15 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		r.Type = rowType
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
-	switch {
-	case r.Type == rowType:
+	if r.Type == rowType {
 		e.Rows.NoteField(c, "")
-	case isClaim(kind):
-		e.Rows.NoteField(c, "operands")
-	case len(keys) > 0:
-		e.Rows.NoteField(c, "attributes")
+	} else {
+		if isClaim(kind) {
+			e.Rows.NoteField(c, "operands")
+		}
+		if len(keys) > 0 {
+			e.Rows.NoteAttributes(c)
+		}
 	}
 	if e.Plain {
 		if r.Type == rowType {

@@ -108,6 +108,36 @@ func TestLossOfAttributes(t *testing.T) {
 	}
 }
 
+// TestLossOfKeyValues checks that the loss table of a conversion from OTF counts each event with a key-value pair of a
+// type that the other format does not have: a character or bytes. All pairs of the trace are on events that have one.
+func TestLossOfKeyValues(t *testing.T) {
+	path := "../../format/otf/testdata/ok/all_kv_short/all_kv_short.otf"
+	text, _ := runTool(t, path, "otfprint", "--fullkeyvalue")
+	if text == nil {
+		t.Skip("otfprint is not installed")
+	}
+	kinds := map[string]string{"Enter": "enter", "Leave": "leave", "SendMessage": "send", "ReceiveMessage": "recv",
+		"Counter": "metric", "BeginCollective": "collective-begin", "EndCollective": "collective-end",
+		"Collective": "collective", "RMAPut": "rma-put", "RMAGet": "rma-get", "RMAEnd": "rma-end"}
+	want := map[string]int64{}
+	for _, m := range regexp.MustCompile(`(?m)\t\d+ (\w+): .*KeyValue: `).FindAllSubmatch(text, -1) {
+		if kind := kinds[string(m[1])]; kind != "" {
+			want[kind]++
+		}
+	}
+	for _, flags := range [][]string{nil, {"--plain"}} {
+		got := map[string]int64{}
+		for _, r := range lossRows(t, append(flags, path, filepath.Join(t.TempDir(), "x.otf2"))...) {
+			if r.Field == "attributes" && want[r.Kind] > 0 {
+				got[r.Kind] += r.Count
+			}
+		}
+		if d := gocmp.Diff(want, got); d != "" || len(want) != len(kinds) {
+			t.Errorf("%v: otfprint (-) and the loss table (+):\n%s", flags, d)
+		}
+	}
+}
+
 // TestAttributesInPlainPICL checks that an event with a record of PICL does not get lost with its attributes in plain
 // files. The sends, receives and collective operations of such a file are those that otf2-print shows.
 func TestAttributesInPlainPICL(t *testing.T) {
