@@ -33,6 +33,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
 	e.pairs = e.pairs[:0]
+	beside := false // the row is carried beside a record of the event
 	switch {
 	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref < firstText:
 		r.Type, r.Event = TypeEntry, int64(ref)
@@ -52,7 +53,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		}
 		return e.w.Write(r)
 	case (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) && e.foreignOperation(c):
-		if e.Plain && len(keys) > 0 {
+		if beside = true; len(keys) > 0 {
 			e.Rows.NoteAttributes(c)
 		}
 		if err := e.w.Write(r); err != nil || kind == trace.CollectiveBegin || e.Plain || !e.carriesOperation(c) {
@@ -69,9 +70,11 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		r.Type = rowType
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
-	if r.Type == rowType {
+	switch {
+	case beside:
+	case r.Type == rowType:
 		e.Rows.NoteField(c, "")
-	} else {
+	default:
 		if isClaim(kind) {
 			e.Rows.NoteField(c, "operands")
 		}

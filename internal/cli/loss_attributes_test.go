@@ -169,6 +169,34 @@ func TestAttributesInPlainPICL(t *testing.T) {
 	}
 }
 
+// TestAttributesOfOperationsInPICL checks that the end of an operation counts as a whole only if the file has no exit
+// for it. A user record after an exit, at the same time and processor, adds the attributes.
+func TestAttributesOfOperationsInPICL(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "x.trf")
+	got := map[string]int64{}
+	for _, r := range lossRows(t, richArchive, out) {
+		if r.Kind == "collective-end" && r.Field != "names of operands" {
+			got[r.Field] += r.Count
+		}
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, exit := map[string]int64{}, ""
+	for l := range strings.Lines(string(text)) {
+		switch f := strings.Fields(l); {
+		case f[0] == "-4" && f[1] == "-782":
+			exit = f[2] + " " + f[3]
+		case f[0] == "900" && strings.Contains(l, "kind=collective-end"):
+			want[map[bool]string{true: "attributes"}[exit == f[2]+" "+f[3]]]++
+		}
+	}
+	if d := gocmp.Diff(want, got); d != "" || len(want) != 2 {
+		t.Errorf("records of the file (-) and the loss table (+):\n%s", d)
+	}
+}
+
 // lossRows returns the loss table of weft convert.
 func lossRows(t *testing.T, args ...string) (rows []format.LossRow) {
 	t.Helper()
