@@ -183,8 +183,14 @@ func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped
 			l.Add(s.String(), "", how, reason, int64(n(d)-kept))
 		}
 		if s == OpaqueDefinitions {
+			kept := map[string]int{}
+			if m.KeptOpaque != nil {
+				kept = m.KeptOpaque(d)
+			}
 			for _, o := range d.Opaque.All() {
-				l.Add(s.String(), cmp.Or(o.Type, o.Format), how, reason, 1)
+				if kept[o.Type]--; kept[o.Type] < 0 {
+					l.Add(s.String(), cmp.Or(o.Type, o.Format), how, reason, 1)
+				}
 			}
 		}
 	}

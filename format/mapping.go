@@ -13,6 +13,8 @@ type Mapped struct {
 	// Kept returns how many definitions of the subject are exact although How states something else. Nil means
 	// none.
 	Kept func(d *trace.Definitions) int
+	// KeptOpaque is like Kept, for opaque definitions. It returns the numbers by type.
+	KeptOpaque func(d *trace.Definitions) map[string]int
 }
 
 // MappingTable returns a function that looks up a subject in table. The function returns definitions or events

@@ -264,9 +264,7 @@ func (r *Rows) Note(c, base *trace.Cursor) {
 		}
 		return
 	}
-	keys, values := c.Attrs()
-	baseKeys, baseValues := base.Attrs()
-	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
+	x.attrs = LacksAttributes(c, base)
 	if x.kind == x.base && x.operands == 0 && !x.attrs && !x.ref {
 		return
 	}

@@ -3,6 +3,7 @@ package carrier
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -105,4 +106,19 @@ func (r *Restorer) attributes(u *Unpacker, b *trace.Batch) (l attributeList) {
 	}
 	take(len(rest.keys))
 	return l
+}
+
+// NoteAttributes counts, for [Rows.Report], that the record of c lacks attributes. Claims also lack operands, which
+// another call must count.
+func (r *Rows) NoteAttributes(c *trace.Cursor) {
+	if !c.Derived() {
+		r.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: "attributes"})
+	}
+}
+
+// LacksAttributes reports whether base lacks attributes of c.
+func LacksAttributes(c, base *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	baseKeys, baseValues := base.Attrs()
+	return len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
 }

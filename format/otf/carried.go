@@ -509,10 +509,14 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		e.completeBegins[c.Location()] = e.held.Collective(c.Location()) != nil
 		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
+		} else if carrier.LacksAttributes(c, &x) {
+			e.rows.NoteAttributes(c)
 		}
 	case trace.CollectiveEnd: // the begin has the operands of the end
 		if !e.completeBegins[c.Location()] || r.Type == NoOp {
 			e.rows.Note(c, &x)
+		} else if carrier.LacksAttributes(c, &x) {
+			e.rows.NoteAttributes(c)
 		}
 	default:
 		k := c.Kind()

@@ -95,7 +95,8 @@ type encoder struct {
 	windowComms   map[uint64]uint32     // communicators of all windows, by id
 	memory        uint32                // communicator of the current transfer, if the transfer has no window
 	// others holds the ids to which events refer in tables that the model does not have.
-	others [tables]map[uint64]bool
+	others    [tables]map[uint64]bool
+	returning map[definition]Record // result of returningDefinitions; nil until needed
 	// paradigm of the threads of each communicator that is a team of threads
 	teams  map[uint32]uint64
 	forks  uint64 // paradigm of the threads that were forked last; 0 if unknown
@@ -346,8 +347,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "operands")
 	}
 	attributes := e.attributes(c)
-	if exact && !attributes {
-		e.rows.NoteField(c, "attributes")
+	if !attributes && (exact || x.ID != parameterString) { // other events count as a whole
+		e.rows.NoteAttributes(c)
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef && !e.readsStated(c) {
 		e.addPackedRow(c)

@@ -21,9 +21,15 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 			continue
 		}
 		v := values[i]
+		returns := false // refers to a definition for which the model has no table
+		if typ := e.defs.Attributes.At(k).Type; v.Type == trace.Uint64 && typ != v.Type {
+			if _, returns = e.returningDefinitions()[definition{tableOf(uint64(typ)), v.Num}]; returns {
+				v.Type = typ
+			}
+		}
 		t := tableOf(uint64(v.Type))
 		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
-			v.Type != e.types.Of(e.defs, k, v.Type) ||
+			v.Type != e.types.Of(e.defs, k, v.Type) || !returns &&
 			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= LocationGroups) {
 			all = false
 			continue

@@ -79,16 +79,19 @@ func (e *encoder) defineAll() error {
 	for _, comm := range e.windows {
 		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
 	}
+	e.defineReturning(put, name, SourceLocations)
 	for i, x := range d.Contexts.All() {
 		region := uint64(d.Regions.Len() + i)
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
-	for _, id := range e.otherIDs(InterruptGenerators) {
-		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
-	}
+	e.defineReturning(put, name, InterruptGenerators)
 	for i, x := range d.Files.All() {
-		put(defIOFile, uint64(i), name(x.Name), undefined32)
+		id := uint8(defIOFile)
+		if kind, _ := attr(x.Attrs, fileKind); kind == directoryKind {
+			id = defIODirectory
+		}
+		put(id, uint64(i), name(x.Name), undefined32)
 	}
 	e.defineHandles(put, name)
 	return e.err
@@ -369,8 +372,7 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations
 		groups[trace.NoRef] = 0
-		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
-		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
+		e.defineNothing(put, name)
 	}
 	undefinedKind := uint64(1) // a process or a thread
 	if d.Origin == "otf2" {
@@ -430,20 +432,30 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }
 
-// groupsNamedAsLocations returns the groups that have the name of one of their locations, as a process of OTF with
-// threads has. They get another name in the archive, because ViTE aborts if both have the same.
+// defineNothing defines a location without events, in a group of the system tree node 0.
+func (e *encoder) defineNothing(put func(id uint8, v ...uint64), name func(string) uint64) {
+	put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
+	put(defLocation, 0, name("nothing"), 1, e.w.Location(0).Count, 0)
+}
+
+// groupsNamedAsLocations returns the groups that have the name of a location, as a process of OTF with threads has.
+// They get another name in the archive, because ViTE may abort if both have the same.
 func (e *encoder) groupsNamedAsLocations() map[uint32]bool {
-	named, how := map[uint32]bool{}, format.WeftOnly
+	names, named, how := map[string]bool{}, map[uint32]bool{}, format.WeftOnly
 	if e.plain {
 		how = format.Degraded
 	}
+	if e.defs.Origin != "otf2" {
+		for _, l := range e.defs.Locations.All() {
+			names[l.Label()] = true
+		}
+	}
 	for _, l := range e.defs.Locations.All() {
-		if e.defs.Origin != "otf2" && e.defs.Groups.Has(l.Group) && e.defs.Groups.At(l.Group).Name == l.Label() {
+		if e.defs.Groups.Has(l.Group) && names[e.defs.Groups.At(l.Group).Name] {
 			named[l.Group] = true
 		}
 	}
-	e.loss.Add("location group, system tree node", "name", how, "must not be the name of a location of the group",
-		int64(len(named)))
+	e.loss.Add("location group, system tree node", "name", how, "must not be the name of a location", int64(len(named)))
 	return named
 }
 

@@ -239,7 +239,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		}
 	}
 	if rest {
-		e.rows.NoteField(c, "attributes")
+		e.rows.NoteAttributes(c)
 	}
 	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, marked, 0}, Texts: []string{text}}
 	if later {

@@ -272,6 +272,12 @@ const (
 	acceleratorKind = "accelerator"
 )
 
+// Property of a file that states what it is, and its value for a directory.
+const (
+	fileKind      = "kind"
+	directoryKind = "directory"
+)
+
 // attrList returns a list with one attribute of a definition, or nil if the value is empty.
 func attrList(key, value string) []trace.Attr {
 	if value == "" {
@@ -369,7 +375,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		named(CallingContexts, &d.Contexts, trace.ToUTF8(name), attrList("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
 		named(IOFiles, &d.Files, m.text(v[1]),
-			append(attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile]),
+			append(attrList(fileKind, map[bool]string{true: "file", false: directoryKind}[r.ID == defIOFile]),
 				attrList("node", m.name(SystemTreeNodes, v[2]))...)...)
 	case defIOHandle:
 		name, _ := m.ranks.rawName(IOHandles, v[0])
@@ -408,6 +414,9 @@ func (m *model) addMetrics(classID uint64, members, class []uint64, recorder str
 			}
 		}
 		m.metrics[classID] = append(m.metrics[classID], m.defs.Metrics.Add(x))
+	}
+	if len(members) > 0 {
+		m.index[Metrics].set(classID, m.metrics[classID][0])
 	}
 }
 
@@ -492,7 +501,7 @@ func (m *model) addDescription(r *Record) {
 	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,
 		defCartCoord, defSourceLoc, defContextProperty, defInterrupt, defIOFileProperty, 41, 42:
 		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name,
-			Data: string(appendRecord(nil, &definitionTypes[r.ID], r))})
+			Data: m.opaqueData(r)})
 	}
 }
 

@@ -572,11 +572,6 @@ type definition struct {
 func (p *source) prune(list []*Record) []*Record {
 	kept := map[definition]bool{}
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
-	// The model has no table for the classes and instances to which attributes of events refer.
-	metricAttributes := slices.ContainsFunc(list, func(r *Record) bool {
-		return r.ID == defAttribute && r.Values[2] == typeMetric &&
-			p.writtenDefinition(Attributes, r.Values[0]) != trace.NoRef
-	})
 	for _, r := range list {
 		t, own := ownTables[r.ID]
 		switch {
@@ -586,9 +581,6 @@ func (p *source) prune(list []*Record) []*Record {
 				if p.index(&p.m.defs.Metrics, i) != trace.NoRef {
 					kept[definition{t, r.Values[0]}] = true
 				}
-			}
-			if metricAttributes {
-				kept[definition{t, r.Values[0]}] = true
 			}
 		case t == Strings || t == InterruptGenerators || t == IOParadigms || t == SourceLocations || t == Paradigms,
 			p.writtenDefinition(t, r.Values[0]) != trace.NoRef:

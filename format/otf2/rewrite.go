@@ -269,6 +269,9 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
 		return o.ids[t][i]
 	}
+	if t == Metrics && e.defs.Metrics.Has(i) && e.member(i)[0] != unknownID {
+		return e.member(i)[0] // the class or instance that begins with the metric
+	}
 	table, text := modelTable(e.defs, t, i)
 	if table == nil {
 		return undefined32
@@ -610,6 +613,12 @@ func (e *encoder) closeRewritten() error {
 		e.err = e.writeSnapshotsAndThumbnails()
 	}
 	if d.Pruned {
+		if !slices.ContainsFunc(o.records, func(r *Record) bool { return r.ID == defLocation }) &&
+			len(e.addedEntries(Locations)) == 0 { // OTF2's own tools reject an archive without locations
+			add := func(id uint8, v ...uint64) { o.records = append(o.records, &Record{ID: id, Values: v}) }
+			add(defTreeNode, 0, e.string("trace"), e.string("node"), undefined32)
+			e.defineNothing(add, e.string)
+		}
 		o.pruneStrings()
 	}
 	o.eachDefinition(func(r *Record) {

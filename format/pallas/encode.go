@@ -401,12 +401,12 @@ func (e *encoder) noteLoss(c *trace.Cursor, record Record, visited, all, native 
 		e.rows.NoteField(c, "operands")
 	}
 	switch {
-	case len(keys) == 0 || !e.plain && !all:
+	case len(keys) == 0:
 	case e.plain && native && !c.Derived():
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "attributes", format.Degraded,
 			"Pallas' own reader does not deliver attributes", 1)
-	case all || e.plain:
-		e.rows.NoteField(c, "attributes")
+	default:
+		e.rows.NoteAttributes(c)
 	}
 }
 

@@ -33,6 +33,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
 	e.pairs = e.pairs[:0]
+	beside := false // the row is carried beside a record of the event
 	switch {
 	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref < firstText:
 		r.Type, r.Event = TypeEntry, int64(ref)
@@ -46,16 +47,20 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	case kind == trace.Generic && ref < firstText && e.Defs.Strings.Has(ref) && len(c.Ops()) == 0:
 		r.Type, r.Event = TypeMark, firstText+int64(ref)
 		e.texts[ref] = true
-	case len(keys) == 0 && e.foreignMessage(c):
+	case (len(keys) == 0 || e.Plain) && (e.foreignMessage(c) || kind == trace.Metric && e.foreignMetric(c)):
+		if len(keys) > 0 {
+			e.Rows.NoteAttributes(c)
+		}
 		return e.w.Write(r)
 	case (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) && e.foreignOperation(c):
+		if beside = true; len(keys) > 0 {
+			e.Rows.NoteAttributes(c)
+		}
 		if err := e.w.Write(r); err != nil || kind == trace.CollectiveBegin || e.Plain || !e.carriesOperation(c) {
 			return err
 		}
 		*r = Record{Time: e.last, Processor: r.Processor, Event: -1, Type: rowType, Values: r.Values[:0]}
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
-	case len(keys) == 0 && kind == trace.Metric && e.foreignMetric(c):
-		return e.w.Write(r)
 	case len(keys) == 0 && e.foreignMark(c):
 		if len(r.Values) > 0 {
 			e.Rows.NoteField(c, "names of operands")
@@ -66,12 +71,16 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
 	switch {
+	case beside:
 	case r.Type == rowType:
 		e.Rows.NoteField(c, "")
-	case isClaim(kind):
-		e.Rows.NoteField(c, "operands")
-	case len(keys) > 0:
-		e.Rows.NoteField(c, "attributes")
+	default:
+		if isClaim(kind) {
+			e.Rows.NoteField(c, "operands")
+		}
+		if len(keys) > 0 {
+			e.Rows.NoteAttributes(c)
+		}
 	}
 	if e.Plain {
 		if r.Type == rowType {
@@ -135,7 +144,7 @@ func (e *encoder) foreignMark(c *trace.Cursor) bool {
 
 // foreignMetric makes a mark of an event type whose label is the name of a counter. The data are its value and, if the
 // event has it, the position in a group. foreignMetric returns false if the data have no exact representation of one
-// type.
+// type. A plain trace has no position in a group for a counter of another type than integers.
 func (e *encoder) foreignMetric(c *trace.Cursor) bool {
 	ops := c.Ops()
 	if len(ops) == 0 || c.Ref() == trace.NoRef || c.Derived() || e.w.opt.Brackets == EntryExit {
@@ -144,8 +153,11 @@ func (e *encoder) foreignMetric(c *trace.Cursor) bool {
 	r := &e.rec
 	switch x := ops[0]; e.Defs.Metrics.At(c.Ref()).Type {
 	case trace.Float64:
-		if v := math.Float64frombits(x); len(ops) > 1 || math.IsNaN(v) || math.IsInf(v, 0) {
+		if v := math.Float64frombits(x); len(ops) > 1 && !e.Plain || math.IsNaN(v) || math.IsInf(v, 0) {
 			return false
+		}
+		if len(ops) > 1 {
+			e.Rows.NoteField(c, "member")
 		}
 		r.Values = append(r.Values, trace.Value{Type: trace.Float64, Num: x})
 	case trace.Uint64:

@@ -140,10 +140,11 @@ func (e *encoder) foreignOperation(c *trace.Cursor) bool {
 	return true
 }
 
-// carriesOperation reports whether a user record must carry the row of an operation, because of its attributes.
+// carriesOperation reports whether a user record must carry the row of an operation, because of its attributes. A plain
+// trace has no such records.
 func (e *encoder) carriesOperation(c *trace.Cursor) bool {
 	keys, _ := c.Attrs()
-	return len(keys) > 0 || c.Derived()
+	return len(keys) > 0 && !e.Plain || c.Derived()
 }
 
 // beginOperation returns the operation that begins with a row. Its event is 0 if the operands are not known, or if

@@ -110,6 +110,18 @@ func TestNothingChosen(t *testing.T) {
 	}
 }
 
+// TestNothingLeftOfArchive checks that OTF2's own tools read the archive that a pruning edit leaves without locations.
+func TestNothingLeftOfArchive(t *testing.T) {
+	for _, in := range []string{richArchive, realTraces["otf2"]} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		weft(t, exitGood, "filter", "-q", "--prune", "--location", "nobody", in, out)
+		printed, errs := runTool(t, out, "otf2-print", "-A")
+		if bytes.Contains(printed, []byte("ERROR")) || len(errs) > 0 {
+			t.Errorf("%s: otf2-print: %s%s", in, printed, errs)
+		}
+	}
+}
+
 // TestNothingLeft checks that what an empty selection leaves can be read back in every format, or is not written, and
 // that a file without text is no trace.
 func TestNothingLeft(t *testing.T) {

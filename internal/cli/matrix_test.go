@@ -89,7 +89,8 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 		})
 	},
 	".trf": func(t *testing.T, path string) tally {
-		labels := map[string]string{}
+		labels, native := map[string]string{}, ""
+		length := regexp.MustCompile(`,length=(\d+)`)
 		return tallyLines(t, path, "", func(n tally, l string) {
 			f := strings.Fields(l)
 			if len(f) < 5 {
@@ -104,10 +105,16 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 				n["enter"]++
 			case f[0] == "-4" && event >= 0:
 				n["leave"]++
-			case f[0] == "-4" && (event == -402 || event <= -780 && event >= -793),
-				f[0] == "900" && strings.Contains(l, "kind=collective-end"),
-				f[0] == "-2" && labels[f[1]] == "collective-end":
+			case f[0] == "-4" && (event == -402 || event <= -780 && event >= -793):
 				n["collective-end"]++
+				native = f[2] + " " + f[3]
+			case f[0] == "900" && strings.Contains(l, "kind=collective-end") && native != f[2]+" "+f[3],
+				f[0] == "-2" && labels[f[1]] == "collective-end":
+				n["collective-end"]++ // other user records add attributes to an exit of an operation
+			case f[0] == "900" && strings.Contains(l, " kind=send,"):
+				n.message("send", length.FindStringSubmatch(l))
+			case f[0] == "900" && strings.Contains(l, " kind=recv,"):
+				n.message("recv", length.FindStringSubmatch(l))
 			case f[0] == "-2" && event >= 3_000_000, f[0] == "900" && strings.Contains(l, "kind=metric,"):
 				n["metric"]++
 			case f[0] == "-2" && (event == -21 || event == -27):
@@ -164,7 +171,7 @@ func TestMatrix(t *testing.T) {
 	otfs := "../../format/otf/testdata/ok/"
 	for _, path := range []string{
 		archives + "heat2d-mt/traces.otf2", archives + "ring/eztrace_log.otf2", archives + "omp/eztrace_log.otf2",
-		archives + "propvals/traces.otf2",
+		archives + "propvals/traces.otf2", richArchive,
 		otfs + "mpi4/mpi4.otf", otfs + "hello/hello.otf", otfs + "map_explicit/map_explicit.otf", otfs + "time0/time0.otf",
 		otfs + "aux_snapshots/aux_snapshots.otf",
 	} {

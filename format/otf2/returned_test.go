@@ -1,0 +1,32 @@
+package otf2
+
+import (
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestReturningDefinitions checks which interrupt generators return to an archive. The bytes are those of a record with
+// id 36, without a string id, and the name: a generator 0 with mode 0, base 1, exponent 0 and period 10
+// (docs/formats/otf2.md). In a merge of two traces, an id with two meanings does not return.
+func TestReturningDefinitions(t *testing.T) {
+	const record = "\x24\x07\x00\x00\x00\x01\x00\x01\x0a"
+	timer, cycles := record+"timer\x00", record+"cycles\x00"
+	for _, x := range []struct {
+		data  []string
+		found int
+	}{{[]string{timer}, 1}, {[]string{timer, timer}, 1}, {[]string{timer, cycles}, 0}, {[]string{record}, 0},
+		{[]string{record[:5]}, 0}} {
+		d := &trace.Definitions{}
+		for _, data := range x.data {
+			d.Opaque.Add(trace.Opaque{Format: "otf2", Type: "InterruptGenerator", Data: data})
+		}
+		got := returningDefinitions(d)
+		if len(got) != x.found || returnedTypes(d)["InterruptGenerator"] != x.found*len(x.data) {
+			t.Errorf("%q: found %v, expected %d", x.data, got, x.found)
+		}
+		if r := got[definition{InterruptGenerators, 0}]; x.found > 0 && (r.Texts[0] != "timer" || r.Values[5] != 10) {
+			t.Errorf("%q: found %v, expected the timer with period 10", x.data, r)
+		}
+	}
+}
