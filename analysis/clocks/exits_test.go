@@ -1,6 +1,7 @@
 package clocks_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/clocks"
@@ -8,7 +9,7 @@ import (
 )
 
 // TestLateRank checks the offset of a clock if its location always comes to a barrier long before the others. The
-// members leave 10 ticks after the last one has come; in one barrier in four, one of them leaves later. Causality alone
+// members leave 10 ticks after the last one has come; in one barrier in five, one of them leaves later. Causality alone
 // bounds the offset of clock 1 by 7000 − 10 and 7000 + 20 010.
 func TestLateRank(t *testing.T) {
 	p := newProgram([]clockFunc{linear(0, 0), linear(-7000, 0), linear(90, 0)})
@@ -19,7 +20,7 @@ func TestLateRank(t *testing.T) {
 			p.now[member] = start + begin
 			begins = append(begins, p.add(member, trace.CollectiveBegin))
 			p.now[member] = start + 21_010
-			if i%4 == 3 && i%3 == member {
+			if i%5 == 4 && i%3 == member {
 				p.now[member] += 900
 			}
 			ends = append(ends, p.add(member, trace.CollectiveEnd, 0, 0, trace.Undefined, 0, 0))
@@ -32,6 +33,32 @@ func TestLateRank(t *testing.T) {
 	}
 	if err := p.check(r); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLeavesOfPairs checks the offsets of clocks that operations connect in both directions: barriers of locations 0 and
+// 2, and of locations 1 and 2. Location 2 comes 20 000 ticks after the other one, so causality bounds the offsets less.
+func TestLeavesOfPairs(t *testing.T) {
+	p := newProgram([]clockFunc{linear(0, 0), linear(-7000, 0), linear(300, 0)})
+	for i := range int64(2) {
+		set := p.defs.Sets.Add(trace.Set{ID: strconv.Itoa(int(1 + i)), Kind: "communicating locations",
+			Members: []int64{100 + i, 102}})
+		p.defs.Communicator.Add(trace.Communicator{ID: strconv.Itoa(int(1 + i)), Set: set, Parent: trace.NoRef})
+	}
+	for round := range 20 {
+		for first := range 2 {
+			start := int64(100_000*round + 50_000*first)
+			p.now[first], p.now[2] = start, start+20_000
+			p.add(first, trace.CollectiveBegin)
+			p.add(2, trace.CollectiveBegin)
+			p.now[first], p.now[2] = start+20_010, start+20_010
+			p.add(first, trace.CollectiveEnd, 0, uint64(1+first), trace.Undefined, 0, 0)
+			p.add(2, trace.CollectiveEnd, 0, uint64(1+first), trace.Undefined, 0, 0)
+		}
+	}
+	r := p.solve(t, clocks.Options{Always: true})
+	if r.Clocks[1].Offset != 7000 || r.Clocks[2].Offset != -300 {
+		t.Errorf("found %+v, expected offsets of 7000 and -300", r.Clocks)
 	}
 }
 
