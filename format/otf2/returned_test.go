@@ -3,7 +3,11 @@ package otf2
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // TestReturningDefinitions checks which interrupt generators return to an archive. The bytes are those of a record with
@@ -28,5 +32,24 @@ func TestReturningDefinitions(t *testing.T) {
 		if r := got[definition{InterruptGenerators, 0}]; x.found > 0 && (r.Texts[0] != "timer" || r.Values[5] != 10) {
 			t.Errorf("%q: found %v, expected the timer with period 10", x.data, r)
 		}
+	}
+}
+
+// TestReturningBytes checks the bytes of the source code locations of an archive that python3-otf2 has written: id 33,
+// the length, the number, 0 for the name of the file, and the line, each after the number of its bytes unless it is 0;
+// then the name. The number of the name's string in the archive is not among them, because that of another archive
+// differs.
+func TestReturningBytes(t *testing.T) {
+	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/rich/traces.otf2"), nil).Defs()
+	var found []string
+	for _, o := range d.Opaque.All() {
+		if o.Type == "SourceCodeLocation" {
+			found = append(found, o.Data)
+		}
+	}
+	want := []string{"\x21\x04\x00\x00\x01\x0cmain.c\x00", "\x21\x05\x01\x01\x00\x01\x21solve.c\x00",
+		"\x21\x05\x01\x02\x00\x01\x2cio.c\x00"}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
 	}
 }
