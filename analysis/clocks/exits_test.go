@@ -36,8 +36,9 @@ func TestLateRank(t *testing.T) {
 	}
 }
 
-// TestLeavesOfPairs checks the offsets of clocks that operations connect in both directions: barriers of locations 0 and
-// 2, and of locations 1 and 2. Location 2 comes 20 000 ticks after the other one, so causality bounds the offsets less.
+// TestLeavesOfPairs checks the offsets of clocks that operations connect in both directions: barriers of locations 0
+// and 2, and of locations 1 and 2. Location 2 comes 20 000 ticks after the other one, so causality bounds the offsets
+// less.
 func TestLeavesOfPairs(t *testing.T) {
 	p := newProgram([]clockFunc{linear(0, 0), linear(-7000, 0), linear(300, 0)})
 	for i := range int64(2) {
