@@ -120,11 +120,12 @@ func (in *input) lacks(reason string, part bool) error {
 }
 
 // answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find. The result
-// missing of find is the reason why the part has no answer, or ""; answerPart returns it. If it is not "", the result
+// missing of find is the reason why the part has no answer, or ""; answerPart returns it. The argument part of find is
+// set if the flags select times. If it is not "", the result
 // lack is that of [input.lacks], whose text ends with impossible: what is impossible for this trace. It is an error for
 // a part, too, if the whole trace has no answer.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, impossible string,
-	find func(in *input) (answer T, missing string, err error)) (answer T, missing string, lack, err error) {
+	find func(in *input, part bool) (answer T, missing string, err error)) (answer T, missing string, lack, err error) {
 	in, err := a.open(ctx, path, r)
 	if err != nil {
 		return answer, "", nil, err
@@ -134,13 +135,13 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	if err != nil {
 		return answer, "", nil, err
 	}
-	if answer, missing, err = find(in); err != nil {
+	if answer, missing, err = find(in, s.selectsTimes()); err != nil {
 		return answer, "", nil, asTraceDefect(path, err)
 	}
 	if missing != "" {
 		if part { // does the rest of the trace lack it, too?
 			in.Events = in.whole
-			_, everywhere, err := find(in)
+			_, everywhere, err := find(in, false)
 			if err != nil {
 				return answer, "", nil, asTraceDefect(path, err)
 			}

@@ -161,9 +161,9 @@ func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlag
 	err error) {
 	var h heading
 	list, missing, lack, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
-		func(in *input) (list []*efficiencyResult, missing string, err error) {
+		func(in *input, part bool) (list []*efficiencyResult, missing string, err error) {
 			h = in.heading()
-			opt := efficiency.Options{Rows: trace.NewRows(in.Defs()), Part: f.wantsPhases() || f.selection.selectsTimes()}
+			opt := efficiency.Options{Rows: trace.NewRows(in.Defs()), Part: f.wantsPhases() || part}
 			if f.wantsPhases() {
 				windows, err := a.phaseWindows(c.Context(), in, f)
 				if err != nil {

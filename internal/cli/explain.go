@@ -87,10 +87,9 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 	err error) {
 	a.garbage.tuneForExplain()
 	x, _, lack, err = answerPart(a, c.Context(), path, r, s, "nothing can be explained",
-		func(in *input) (x *explainResult, missing string, err error) {
+		func(in *input, part bool) (x *explainResult, missing string, err error) {
 			x = &explainResult{heading: in.heading()}
-			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs()),
-				Part: s.selectsTimes()})
+			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs()), Part: part})
 			if err == nil && !ok {
 				x.Missing = page.Missing()
 			} else {
