@@ -119,11 +119,10 @@ func (in *input) lacks(reason string, part bool) error {
 	return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, reason)}
 }
 
-// answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find. The result
-// missing of find is the reason why the part has no answer, or ""; answerPart returns it. The argument part of find is
-// set if the flags select times. If it is not "", the result
-// lack is that of [input.lacks], whose text ends with impossible: what is impossible for this trace. It is an error for
-// a part, too, if the whole trace has no answer.
+// answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find. The
+// argument part of find is set if the flags select times. The result missing of find is the reason why the part has no
+// answer, or ""; answerPart returns it. If it is not "", the result lack is that of [input.lacks], whose text ends with
+// impossible: what is impossible for this trace. It is an error for a part, too, if the whole trace has no answer.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, impossible string,
 	find func(in *input, part bool) (answer T, missing string, err error)) (answer T, missing string, lack, err error) {
 	in, err := a.open(ctx, path, r)

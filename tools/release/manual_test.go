@@ -73,7 +73,7 @@ func TestPages(t *testing.T) {
 		"NAME weft-otf-summary - Sum up what a process of an OTF 1 trace did in an interval",
 		"SYNOPSIS weft otf summary TRACE [flags]",
 		"-h, --help help for summary",
-		"--process string the process, by number or name",
+		"--process string the process, by name, or by its number in the files, as otfprint shows it",
 		"GLOBAL OPTIONS -j, --jobs int number of cores to use (default: all)",
 		"EXIT STATUS 0 The command succeeded.",
 		`EXAMPLES weft otf summary --process 1 trace.otf weft otf summary --process "rank 0" --from 10% --to 1.5s`,
