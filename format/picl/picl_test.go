@@ -324,6 +324,39 @@ func TestParaGraph(t *testing.T) {
 	}
 }
 
+// TestDamagedFirstLineOfOldFormat checks that a trace of the old format whose first lines are damaged is recognised by
+// its other lines, and gives the events of these.
+func TestDamagedFirstLineOfOldFormat(t *testing.T) {
+	for _, name := range []string{"old-synthetic-compact.trf", "old-synthetic-verbose.trf"} {
+		text, err := os.ReadFile("testdata/ok/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\n")
+		dump := func(text string) []string {
+			path := filepath.Join(t.TempDir(), "x.trf")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(path), nil), everything)
+		}
+		want := dump(rest)
+		for _, damaged := range []string{"1 0 x y z\n", "1\n", "\x01\xff\n\n?\n", "trace_st  clock 0 0 node 0\n"} {
+			if n := (Format{}).Probe("x", []byte(damaged+rest)); n < 80 {
+				t.Errorf("%s after %q: found confidence %d, expected at least 80", name, damaged, n)
+			}
+			if diff := cmp.Diff(want, dump(damaged+rest)); diff != "" {
+				t.Errorf("%s after %q: %s", name, damaged, diff)
+			}
+		}
+	}
+	for _, text := range []string{"some text\nof 4\n4 0 200 0 1 7 32768\nmore\n", "5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n"} {
+		if n := probeOld([]byte(text)); n != 0 {
+			t.Errorf("%q: found confidence %d for the old format, expected 0", text, n)
+		}
+	}
+}
+
 // TestOldFormat checks that the compact and the verbose spelling of an old-format trace give the same events.
 // docs/formats/picl.md describes the events.
 func TestOldFormat(t *testing.T) {
