@@ -350,7 +350,8 @@ func TestDamagedFirstLineOfOldFormat(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"some text\nof 4\n4 0 200 0 1 7 32768\nmore\n", "5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n"} {
+	for _, text := range []string{"some text\nof 4\n4 0 200 0 1 7 32768\nmore\n",
+		"5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n"} {
 		if n := probeOld([]byte(text)); n != 0 {
 			t.Errorf("%q: found confidence %d for the old format, expected 0", text, n)
 		}

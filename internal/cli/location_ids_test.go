@@ -222,7 +222,8 @@ func TestLocationsOfOTFCommands(t *testing.T) {
 			t.Errorf("summary %s 2: found %.200s, expected %s", flag, text, want)
 		}
 	}
-	for _, args := range [][]string{{"otf", "shrink", "--location", "4", path, out}, {"otf", "summary", "--location", "4", path},
+	for _, args := range [][]string{{"otf", "shrink", "--location", "4", path, out},
+		{"otf", "summary", "--location", "4", path},
 		{"otf", "summary", "--location", "re:[01]", path}} {
 		weft(t, exitUsage, args...)
 	}
