@@ -60,7 +60,8 @@ func (a *app) definitionsOf(c *cobra.Command, arg string) *trace.Definitions {
 }
 
 // completeList returns the completions of the last name in a list with commas. Each begins with the names before it.
-// A name may have a description after a tab. A name with a comma or a quote gets quotes, as [wildcard.SplitNames]
+// A name may have a description after a tab; after a comma it has none, because cobra's script for bash compares a
+// completion with a description only after it has escaped the comma. A name with a comma or a quote gets quotes, as [wildcard.SplitNames]
 // reads them.
 func completeList(names []string, text string) (list []cobra.Completion) {
 	last := strings.LastIndexByte(text, ',') + 1
@@ -70,8 +71,12 @@ func completeList(names []string, text string) (list []cobra.Completion) {
 	before, begun := text[:last], text[last:]
 	seen := map[string]bool{}
 	for _, s := range names {
-		if name, doc, _ := strings.Cut(s, "\t"); strings.ContainsAny(name, `,"`) {
-			s = strings.TrimSuffix(`"`+strings.ReplaceAll(name, `"`, `""`)+"\"\t"+doc, "\t")
+		name, _, _ := strings.Cut(s, "\t")
+		if last > 0 {
+			s = name
+		}
+		if strings.ContainsAny(name, `,"`) {
+			s = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 		}
 		if strings.HasPrefix(s, begun) && !seen[s] {
 			seen[s] = true

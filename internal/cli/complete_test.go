@@ -49,7 +49,7 @@ func TestCompleteList(t *testing.T) {
 		"b,a":    {"b,a"},
 		`"a,`:    {`"a,b"`},
 		`b,"a,b`: {`b,"a,b"`},
-		"x,":     {"x,a", `x,"a,b"`, `x,"a""c"`, "x,b\tthe second"},
+		"x,":     {"x,a", `x,"a,b"`, `x,"a""c"`, "x,b"},
 	} {
 		if found := completeList(names, text); !slices.Equal(found, want) {
 			t.Errorf("%s: found %q, expected %q", text, found, want)
