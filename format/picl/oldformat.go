@@ -56,12 +56,12 @@ var oldTable = []oldRecord{
 	{24, "trace_files", []string{"finished"}, 2},
 }
 
-// probeOld recognises the old format by its first line. If that line is damaged, most of the first lines must have the
-// old format, beginning with the first one that can be read.
+// probeOld recognises the old format by the first line that can be read. The confidence is small if more of the lines
+// before and after it are damaged.
 func probeOld(text []byte) int {
 	old, other, first := 0, 0, 0
 	for l := range bytes.Lines(text) {
-		if old > 0 && other == 0 || old+other == 20 || old+other > 0 && l[len(l)-1] != '\n' {
+		if old > 0 && other == 0 || old == 20 || old+other == 200 || old+other > 0 && l[len(l)-1] != '\n' {
 			break // text may end in the middle of its last line
 		}
 		var h head
@@ -80,13 +80,18 @@ func probeOld(text []byte) int {
 	// A line of the new format has at least six fields, and the sixth is a count. User records of the
 	// new format may also begin with a number ≥ 0, but then the third field is a time with a decimal
 	// point, or a standard record or a control string follows.
-	if old <= other || first == compactOld && startsNew(text) {
+	if first == compactOld && startsNew(text) {
 		return 0
+	}
+	if old <= other {
+		return min(first, damagedOld)
 	}
 	return first
 }
 
-const compactOld = 85 // confidence of a line in the compact spelling
+// These are confidences that a file has the old format: if it has a line in the compact spelling, and if more lines are
+// damaged than not.
+const compactOld, damagedOld = 85, 30
 
 // probeOldLine returns the confidence that a line has the old format. The line begins with a number from 1 to 24 and
 // then has integers for seconds, microseconds and node, or it begins with a record name that is followed by "clock".

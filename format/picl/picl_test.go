@@ -341,20 +341,21 @@ func TestDamagedFirstLineOfOldFormat(t *testing.T) {
 			return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(path), nil), everything)
 		}
 		want := dump(rest)
-		for _, damaged := range []string{"1 0 x y z\n", "1\n", "\x01\xff\n\n?\n", "trace_st  clock 0 0 node 0\n"} {
-			if n := (Format{}).Probe("x", []byte(damaged+rest)); n < 80 {
-				t.Errorf("%s after %q: found confidence %d, expected at least 80", name, damaged, n)
+		for damaged, least := range map[string]int{"1 0 x y z\n": 80, "1\n": 80, "\x01\xff\n\n?\n": 80,
+			"trace_st  clock 0 0 node 0\n": 80, strings.Repeat("?\n", 40): 20} {
+			if n := (Format{}).Probe("x.trf", []byte(damaged+rest)); n < least {
+				t.Errorf("%s after %q: found confidence %d, expected at least %d", name, damaged, n, least)
 			}
 			if diff := cmp.Diff(want, dump(damaged+rest)); diff != "" {
 				t.Errorf("%s after %q: %s", name, damaged, diff)
 			}
 		}
 	}
-	for _, text := range []string{"some text\nof 4\n4 0 200 0 1 7 32768\nmore\n",
-		"5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n"} {
-		if n := probeOld([]byte(text)); n != 0 {
-			t.Errorf("%q: found confidence %d for the old format, expected 0", text, n)
-		}
+	if n := (Format{}).Probe("x.txt", []byte("some text\nof 4\n4 0 200 0 1 7 32768\nmore\n")); n != 0 {
+		t.Errorf("a text: found confidence %d, expected 0", n)
+	}
+	if n := probeOld([]byte("5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n")); n != 0 {
+		t.Errorf("the new format: found confidence %d for the old format, expected 0", n)
 	}
 }
 

@@ -60,9 +60,9 @@ func (a *app) definitionsOf(c *cobra.Command, arg string) *trace.Definitions {
 }
 
 // completeList returns the completions of the last name in a list with commas. Each begins with the names before it.
-// A name may have a description after a tab; after a comma it has none, because cobra's script for bash compares a
-// completion with a description only after it has escaped the comma. A name with a comma or a quote gets quotes, as [wildcard.SplitNames]
-// reads them.
+// A name may have a description after a tab. After a comma it has none, because cobra's script for bash compares a
+// completion that has a description only after it has escaped the comma. A name with a comma or a quote gets quotes,
+// as [wildcard.SplitNames] reads them.
 func completeList(names []string, text string) (list []cobra.Completion) {
 	last := strings.LastIndexByte(text, ',') + 1
 	if _, err := wildcard.SplitNames(text[:last]); err != nil {
