@@ -208,11 +208,13 @@ func TestHandMade(t *testing.T) {
 	}
 }
 
-// TestTimesGoBack checks that the message names the first event with an earlier time than one before it, and both times.
+// TestTimesGoBack checks that the message names the first event with an earlier time than one before it, and both
+// times.
 func TestTimesGoBack(t *testing.T) {
 	m := handMade{[]Record{Enter, ThreadBegin}, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}},
 		[][]Token{{MakeToken(EventToken, 0), MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 1)}},
-		[]Loop{{MakeToken(SequenceToken, 1), 4, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}.files()
+		[]Loop{{MakeToken(SequenceToken, 1), 4, 1}},
+		[]LocationGroup{{0, NoRef, NoRef}}, nil}.files()
 	rep := format.NewReport()
 	d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
 		&format.ReadOptions{Report: rep})
