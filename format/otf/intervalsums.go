@@ -47,6 +47,23 @@ func (e *ProcessError) Error() string {
 		"processes"))
 }
 
+// ProcessLocations returns the definitions of a trace and the location of each process. In a trace that was converted
+// from another format, the id of a location differs from the number of its process, and the processes of resources
+// have no location.
+func ProcessLocations(ctx context.Context, src format.Source, opt *format.ReadOptions) (*trace.Definitions,
+	map[uint64]uint32, error) {
+	f, err := Format{}.Open(ctx, src, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	d := f.(*decoder)
+	if err := d.Prepare(ctx); err != nil {
+		return nil, nil, err
+	}
+	return d.defs, d.model.locations, nil
+}
+
 // SumInterval computes the sums over the events of a process in an interval. process is the number or the name
 // of the process. SumInterval calls choose with the time range of the trace, and choose returns the interval.
 // The last time of the range is set only if whole is set.

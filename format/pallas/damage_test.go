@@ -208,6 +208,30 @@ func TestHandMade(t *testing.T) {
 	}
 }
 
+// TestTimesGoBack checks that the message names the first event with an earlier time than one before it, and both
+// times.
+func TestTimesGoBack(t *testing.T) {
+	m := handMade{[]Record{Enter, ThreadBegin}, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}},
+		[][]Token{{MakeToken(EventToken, 0), MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 1)}},
+		[]Loop{{MakeToken(SequenceToken, 1), 4, 1}},
+		[]LocationGroup{{0, NoRef, NoRef}}, nil}.files()
+	rep := format.NewReport()
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Report: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "event 1 at 2 ns after a time of 3 ns"
+	if !slices.ContainsFunc(rep.Rules(), func(r format.RuleCount) bool {
+		return r.Rule == "pallas.time-order" && len(r.First) == 1 && r.First[0].Found == want
+	}) {
+		t.Errorf("found %+v, expected %s", rep.Rules(), want)
+	}
+}
+
 // TestLostBlock checks a thread with an unreadable block. The events after the block keep their times, but not
 // attributes that may belong to other events. A window may begin after such a block.
 func TestLostBlock(t *testing.T) {

@@ -136,9 +136,9 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 	if tr.checksOrder {
 		tr.begin(g) // the delivery of the events reports block errors again
 		back, err := tr.goesBack(ctx)
-		if back && err == nil {
+		if back != "" && err == nil {
 			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
-				Position: trace.Position{File: t.path}, Found: "decreasing times",
+				Position: trace.Position{File: t.path}, Found: back,
 				Expected: "times that do not decrease; weft sorts the events of the thread"}); err != nil {
 				return nil, err
 			}
@@ -284,19 +284,20 @@ func (tr *threadReader) stop() {
 	}
 }
 
-// goesBack reports whether times decrease anywhere in the wanted part of the thread.
-func (tr *threadReader) goesBack(ctx context.Context) (bool, error) {
+// goesBack describes the first time in the wanted part of the thread that is less than one before it. It returns "" if
+// no time decreases.
+func (tr *threadReader) goesBack(ctx context.Context) (string, error) {
 	for last := uint64(0); ; {
 		events, times, err := tr.x.next()
 		over := tr.reachedEnd(times)
-		for _, t := range times {
+		for i, t := range times {
 			if t < last && last-t > tr.error {
-				return true, nil
+				return fmt.Sprintf("event %d at %d ns after a time of %d ns", events[i], t, last), nil
 			}
 			last = max(last, t)
 		}
 		if ctx.Err() != nil || len(events) == 0 && err == nil || over {
-			return false, ctx.Err()
+			return "", ctx.Err()
 		}
 	}
 }

@@ -59,7 +59,8 @@ func (Format) Probe(name string, text []byte) int {
 	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
 		return 50 // opening the file reports that it is empty
 	}
-	if s := probeOld(text); s > 0 {
+	named := strings.HasSuffix(name, ".trf") || strings.HasSuffix(name, ".picl")
+	if s := probeOld(text); s > damagedOld || s > 0 && named {
 		return s
 	}
 	good, bad := 0, 0
@@ -80,7 +81,6 @@ func (Format) Probe(name string, text []byte) int {
 		good++
 		decimal = decimal || h.scale > 0 || h.f[0] < 0
 	}
-	named := strings.HasSuffix(name, ".trf") || strings.HasSuffix(name, ".picl")
 	switch {
 	case good > 0 && bad <= good/4 && decimal:
 		return 90

@@ -2,6 +2,7 @@ package picl
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -55,14 +56,46 @@ var oldTable = []oldRecord{
 	{24, "trace_files", []string{"finished"}, 2},
 }
 
-// probeOld recognises the old format by its first line. The line begins with a number from 1 to 24 and
-// then has integers for seconds, microseconds and node, or it begins with a record name that is
-// followed by "clock".
-func probeOld(head []byte) int {
-	l := head
-	if i := bytes.IndexByte(head, '\n'); i >= 0 {
-		l = head[:i]
+// probeOld recognises the old format by the first line that can be read. The confidence is small if more of the lines
+// before and after it are damaged.
+func probeOld(text []byte) int {
+	old, other, first := 0, 0, 0
+	for l := range bytes.Lines(text) {
+		if old > 0 && other == 0 || old == 20 || old+other == 200 || old+other > 0 && l[len(l)-1] != '\n' {
+			break // text may end in the middle of its last line
+		}
+		var h head
+		l = bytes.TrimRight(l, "\r\n")
+		s := probeOldLine(l)
+		if _, bad := h.parse(l, 6); old == 0 && s == 0 && bad < 0 {
+			return 0
+		}
+		if s > 0 {
+			old++
+			first = cmp.Or(first, s)
+		} else if len(bytes.TrimSpace(l)) > 0 {
+			other++
+		}
 	}
+	// A line of the new format has at least six fields, and the sixth is a count. User records of the
+	// new format may also begin with a number ≥ 0, but then the third field is a time with a decimal
+	// point, or a standard record or a control string follows.
+	if first == compactOld && startsNew(text) {
+		return 0
+	}
+	if old <= other {
+		return min(first, damagedOld)
+	}
+	return first
+}
+
+// These are confidences that a file has the old format: if it has a line in the compact spelling, and if more lines are
+// damaged than not.
+const compactOld, damagedOld = 85, 30
+
+// probeOldLine returns the confidence that a line has the old format. The line begins with a number from 1 to 24 and
+// then has integers for seconds, microseconds and node, or it begins with a record name that is followed by "clock".
+func probeOldLine(l []byte) int {
 	f := bytes.Fields(l)
 	if len(f) < 4 {
 		return 0
@@ -80,13 +113,7 @@ func probeOld(head []byte) int {
 			return 0
 		}
 	}
-	// A line of the new format has at least six fields, and the sixth is a count. User records of the
-	// new format may also begin with a number ≥ 0, but then the third field is a time with a decimal
-	// point, or a standard record or a control string follows.
-	if startsNew(head) {
-		return 0
-	}
-	return 85
+	return compactOld
 }
 
 // startsNew reports whether one of the first lines has the head of a standard record of the new format, or a

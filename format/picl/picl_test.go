@@ -324,6 +324,41 @@ func TestParaGraph(t *testing.T) {
 	}
 }
 
+// TestDamagedFirstLineOfOldFormat checks that a trace of the old format whose first lines are damaged is recognised by
+// its other lines, and gives the events of these.
+func TestDamagedFirstLineOfOldFormat(t *testing.T) {
+	for _, name := range []string{"old-synthetic-compact.trf", "old-synthetic-verbose.trf"} {
+		text, err := os.ReadFile("testdata/ok/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\n")
+		dump := func(text string) []string {
+			path := filepath.Join(t.TempDir(), "x.trf")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(path), nil), everything)
+		}
+		want := dump(rest)
+		for damaged, least := range map[string]int{"1 0 x y z\n": 80, "1\n": 80, "\x01\xff\n\n?\n": 80,
+			"trace_st  clock 0 0 node 0\n": 80, strings.Repeat("?\n", 40): 20} {
+			if n := (Format{}).Probe("x.trf", []byte(damaged+rest)); n < least {
+				t.Errorf("%s after %q: found confidence %d, expected at least %d", name, damaged, n, least)
+			}
+			if diff := cmp.Diff(want, dump(damaged+rest)); diff != "" {
+				t.Errorf("%s after %q: %s", name, damaged, diff)
+			}
+		}
+	}
+	if n := (Format{}).Probe("x.txt", []byte("some text\nof 4\n4 0 200 0 1 7 32768\nmore\n")); n != 0 {
+		t.Errorf("a text: found confidence %d, expected 0", n)
+	}
+	if n := probeOld([]byte("5 0 0.5 1 0 0\n4 0 2 0 1 7 3\n4 0 2 0\n")); n != 0 {
+		t.Errorf("the new format: found confidence %d for the old format, expected 0", n)
+	}
+}
+
 // TestOldFormat checks that the compact and the verbose spelling of an old-format trace give the same events.
 // docs/formats/picl.md describes the events.
 func TestOldFormat(t *testing.T) {

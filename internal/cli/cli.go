@@ -286,9 +286,13 @@ func (a *app) completeFlags(root *cobra.Command) {
 		s := k.Spec()
 		kinds = append(kinds, s.Name+"\t"+s.Doc)
 	}
+	var rules []string
+	for _, r := range a.allRules() {
+		rules = append(rules, r.ID)
+	}
 	for _, c := range withSubcommands(root.Commands()) {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "as": formats, "option": options,
-			"kind": kinds, "not-kind": kinds, "borders": {"reopen", "bare"}} {
+			"kind": kinds, "not-kind": kinds, "rule": rules, "borders": {"reopen", "bare"}} {
 			f := c.Flags().Lookup(flag)
 			if f == nil {
 				continue
@@ -300,7 +304,10 @@ func (a *app) completeFlags(root *cobra.Command) {
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if words := f.Annotations[completions]; words != nil {
-				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+				c.RegisterFlagCompletionFunc(f.Name, completeWords(f, words))
+			}
+			if what, ok := completesNames[f.Name]; ok && !f.Hidden {
+				c.RegisterFlagCompletionFunc(f.Name, a.completeNames(what))
 			}
 		})
 	}

@@ -194,3 +194,44 @@ func TestUnknownTypesComeBack(t *testing.T) {
 		}
 	}
 }
+
+// TestLocationsOfOTFCommands checks that --location of weft otf takes the ids and names of locations as other commands
+// do, and --process takes the numbers in the files. The locations 0 to 3 of the trace become the processes 1 to 4.
+func TestLocationsOfOTFCommands(t *testing.T) {
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf")
+	weft(t, 0, "convert", "-q", realTraces["otf2"], path)
+	for _, c := range []struct {
+		flag, value string
+		want        []uint32
+	}{
+		{"--location", "0", []uint32{1}}, {"--location", "2", []uint32{3}}, {"--locations", "0,re:^[23]$", []uint32{1, 3, 4}},
+		{"--processes", "2", []uint32{2}}, {"--processes", "2-3", []uint32{2, 3}},
+	} {
+		var x shrinkResult
+		if err := json.Unmarshal([]byte(weft(t, 0, "otf", "shrink", "-q", "--json", c.flag, c.value, path, out)),
+			&x); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(x.Kept, c.want) {
+			t.Errorf("shrink %s %s: kept %d, expected %d", c.flag, c.value, x.Kept, c.want)
+		}
+	}
+	for flag, want := range map[string]string{"--location": `"process": "3"`, "--process": `"process": "2"`} {
+		if text := weft(t, 0, "otf", "summary", "-q", "--json", flag, "2", path); !strings.Contains(text, want) {
+			t.Errorf("summary %s 2: found %.200s, expected %s", flag, text, want)
+		}
+	}
+	for _, args := range [][]string{{"otf", "shrink", "--location", "4", path, out},
+		{"otf", "summary", "--location", "4", path},
+		{"otf", "summary", "--location", "re:[01]", path}} {
+		weft(t, exitUsage, args...)
+	}
+	resource := filepath.Join(dir, "r.otf")
+	weft(t, 0, "convert", "-q", "../../format/etf/testdata/ok/feature-coverage.etf", resource)
+	weft(t, 0, "otf", "shrink", "-q", "--location", "0", resource, out)
+	if text := weft(t, 0, "print", "-q", "--location", "CPU", out); strings.Count(text, "\n") !=
+		strings.Count(weft(t, 0, "print", "-q", "--location", "CPU", resource), "\n") {
+		t.Errorf("shrink --location 0: found %q, expected all events of CPU", text)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -205,7 +206,7 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 // otfSummaryCommand returns the command weft otf summary.
 func (a *app) otfSummaryCommand() *cobra.Command {
 	var r inputFlags
-	var process string
+	var process, location string
 	var s selectionFlags
 	var asJSON bool
 	c := &cobra.Command{
@@ -223,8 +224,8 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 			"--json trace.otf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if process == "" {
-				return usageError("found no --process, expected one; see weft otf summary --help")
+			if (process == "") == (location == "") {
+				return usageError("expected one of --process and --location; see weft otf summary --help")
 			}
 			if err := s.splitWindow(); err != nil {
 				return err
@@ -238,6 +239,11 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 			files, err := otf.FileManagerOf(in.opt.Values)
 			if err != nil {
 				return err
+			}
+			if location != "" {
+				if process, err = processAt(c.Context(), in, location); err != nil {
+					return err
+				}
 			}
 			q, err := otf.SumInterval(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole,
 				func(r otf.TimeRange) (uint64, uint64, error) {
@@ -284,10 +290,38 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 	defineFilesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "",
 		"the process, by name, or by its number in the files, as otfprint shows it")
-	c.Flags().StringVar(&process, "location", "", "the same as --process")
+	c.Flags().StringVar(&location, "location", "", "the process, by id or name, as weft info shows it")
 	s.defineTimeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// processAt returns the number in the files of the one process that a pattern of --location matches.
+func processAt(ctx context.Context, in *input, pattern string) (string, error) {
+	quiet := *in.opt
+	quiet.Report, quiet.Strict = nil, false
+	d, locations, err := otf.ProcessLocations(ctx, in.src, &quiet)
+	if err != nil {
+		return "", err
+	}
+	matches, err := choose(d, aLocation, []string{pattern})
+	if err != nil {
+		return "", err
+	}
+	var found []uint64
+	for p, loc := range locations {
+		if matches(loc) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", usageError("--location %s: the trace has no such location; %s", pattern,
+			aLocation.nearestHint(d, pattern))
+	case 1:
+		return strconv.FormatUint(found[0], 10), nil
+	}
+	return "", usageError("--location %s: found %d locations, expected one", pattern, len(found))
 }
 
 // printSums prints the sums of an interval as text.

@@ -19,7 +19,7 @@ import (
 // otfShrinkCommand returns the command weft otf shrink.
 func (a *app) otfShrinkCommand() *cobra.Command {
 	var r inputFlags
-	var list []string
+	var list, locations []string
 	var invert, asJSON bool
 	c := &cobra.Command{
 		Use:   "shrink TRACE OUT",
@@ -30,14 +30,15 @@ groups, and groups without members are left out. Records of the kept processes t
 to removed ones, such as messages to them, stay.
 
 --processes takes numbers, ranges of numbers (4-8), and names, in which * and ? match
-anything. Numbers are those in the files, as otfprint shows them; for a trace that was
-converted from another format, weft info shows other ids. --invert copies all other
-processes instead.`,
+anything. Numbers are those in the files, as otfprint shows them. --location takes ids and
+names as weft info shows them and all commands take them; the ids differ from the numbers
+in a trace that was converted from another format. --invert copies all other processes
+instead.`,
 		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert " +
 			"trace.otf hosts.otf",
 		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			x, err := a.otfShrink(c.Context(), args[0], args[1], &r, list, invert)
+			x, err := a.otfShrink(c.Context(), args[0], args[1], &r, list, locations, invert)
 			if err != nil {
 				return err
 			}
@@ -54,8 +55,10 @@ processes instead.`,
 	defineFilesFlag(c, &r)
 	c.Flags().Var((*nameList)(&list), "processes", "processes by number, range of numbers or name; * and ? match "+
 		"anything")
-	c.Flags().Var((*nameList)(&list), "locations", "the same as --processes")
-	c.Flags().Var((*nameList)(&list), "location", "the same as --processes")
+	for _, flag := range []string{"location", "locations"} {
+		c.Flags().Var((*nameList)(&locations), flag,
+			"processes by id or name, as weft info shows them; * and ? match anything, re: begins a regular expression")
+	}
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave out the chosen processes, and keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
@@ -76,9 +79,9 @@ type shrinkResult struct {
 }
 
 // otfShrink writes a trace with some of its processes.
-func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, list []string,
-	invert bool) (*shrinkResult, error) {
-	if len(list) == 0 {
+func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, list,
+	locations []string, invert bool) (*shrinkResult, error) {
+	if len(list)+len(locations) == 0 {
 		return nil, usageError("found no --processes, expected numbers, ranges or names")
 	}
 	in, err := a.otfSource(ctx, from, r)
@@ -103,6 +106,13 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	chosen, err := chooseProcesses(all, list)
 	if err != nil {
 		return nil, err
+	}
+	for _, w := range locations {
+		some, err := processesOf(ctx, in, all, w)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, some...)
 	}
 	keep := func(p uint64) bool { return chosen.has(p) != invert }
 	if to == "-" {
@@ -200,6 +210,40 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 		if numbers {
 			add(from, to)
 		}
+	}
+	return s, nil
+}
+
+// processesOf returns the processes of the locations that a pattern of --location matches. The processes of a resource
+// have no location. They belong to the location with the name of the resource.
+func processesOf(ctx context.Context, in *input, all []otf.Process, pattern string) (processSet, error) {
+	quiet := *in.opt
+	quiet.Report, quiet.Strict = nil, false
+	d, locations, err := otf.ProcessLocations(ctx, in.src, &quiet)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := choose(d, aLocation, []string{pattern})
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for i := range d.Locations.Len() {
+		if matches(uint32(i)) {
+			names[d.Locations.At(uint32(i)).Name] = true
+		}
+	}
+	var s processSet
+	for _, p := range all {
+		loc, ok := locations[uint64(p.ID)]
+		resource, _, _ := strings.Cut(p.Name, " (")
+		if ok && matches(loc) || !ok && (names[p.Name] || names[resource]) {
+			s = append(s, struct{ from, to uint64 }{uint64(p.ID), uint64(p.ID)})
+		}
+	}
+	if len(s) == 0 {
+		return nil, usageError("--location %s: the trace has no such location; %s", pattern,
+			aLocation.nearestHint(d, pattern))
 	}
 	return s, nil
 }
