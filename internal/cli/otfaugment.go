@@ -224,8 +224,11 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 			"--json trace.otf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if (process == "") == (location == "") {
-				return usageError("expected one of --process and --location; see weft otf summary --help")
+			switch {
+			case process == "" && location == "":
+				return usageError("found no --process, expected one; see weft otf summary --help")
+			case process != "" && location != "":
+				return usageError("found --process and --location, expected one of them")
 			}
 			if err := s.splitWindow(); err != nil {
 				return err
