@@ -70,8 +70,8 @@ func TestLockBeforeJoin(t *testing.T) {
 }
 
 // TestOutermostPath checks that the argument for a path of one region leaves other paths alone that end in this region.
-// Threads 1 and 2 work for 300 and 100. The first thread works for 100 in main, joins them until 301, and works
-// for 100 more in main. If thread 1 worked for 100, as thread 2 does, the run would last 201 instead of 401. The mean of the
+// Threads 1 and 2 work for 300 and 100. The first thread works for 100 in main, joins them until 301, and works for 100
+// more in main. If thread 1 worked for 100, as thread 2 does, the run would last 201 instead of 401. The mean of the
 // times in the region would be (200 + 100) / 2 = 150 instead.
 func TestOutermostPath(t *testing.T) {
 	x := newTimeline()
