@@ -113,6 +113,20 @@ type Result struct {
 	Gains []Gain `json:"gains,omitempty"`
 	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
 	Violations *Violations `json:"violations,omitempty"`
+	// Unknown is the share of calls of communication libraries whose waits are unknown in the time of all threads.
+	Unknown float64 `json:"unknown,omitempty"`
+}
+
+// muchUnknown is the least value of [Result.Unknown] that gets a sentence.
+const muchUnknown = 0.02
+
+// Sentence returns a sentence about calls whose waits are unknown, or "" if these take little time.
+func (r *Result) Sentence() string {
+	if r.Unknown < muchUnknown {
+		return ""
+	}
+	return fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits lists them. The "+
+		"path stays at the location of such a call, even if the call waits for another location.", 100*r.Unknown)
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -220,7 +234,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h}
-	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations()}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations(),
+		Unknown: h.UnknownShare()}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/criticalpath"
@@ -221,6 +222,29 @@ func TestPathOfNestedCalls(t *testing.T) {
 		}
 		if !maps.Equal(found, test.expected) {
 			t.Errorf("sent at %d: found %v, expected %v", test.send, found, test.expected)
+		}
+	}
+}
+
+// TestSentenceOnUnknownWaits checks the sentence about calls whose waits are unknown: two ranks run for 100 ticks, and
+// rank 1 is in a call without events for 30 of them: 30 / (2 · 100) = 15 %. A call of 3 ticks takes 1.5 %, less than 2 %.
+func TestSentenceOnUnknownWaits(t *testing.T) {
+	for time, expected := range map[int64]string{30: "Calls whose waits are unknown take 15 % of the time of all threads;",
+		3: ""} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		node := r.Machine("node")
+		for i := range 2 {
+			loc := r.Thread("thread", r.Process(fmt.Sprint("MPI Rank ", i), node))
+			r.Enter(loc, 0, r.Region("main"))
+			if i == 1 {
+				r.Enter(loc, 40, r.Region("MPI_Recv"))
+				r.Leave(loc, 40+time, r.Region("MPI_Recv"))
+			}
+			r.Leave(loc, 100, r.Region("main"))
+		}
+		found := findIn(t, format.Recorded(r)).Sentence()
+		if !strings.HasPrefix(found, expected) || expected == "" && found != "" {
+			t.Errorf("a call of %d: found %q, expected %q", time, found, expected)
 		}
 	}
 }
