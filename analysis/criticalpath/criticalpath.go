@@ -125,8 +125,8 @@ func (r *Result) Sentence() string {
 	if r.Unknown < muchUnknown {
 		return ""
 	}
-	return fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits lists them. The "+
-		"path stays at the location of such a call, even if the call waits for another location.", 100*r.Unknown)
+	return fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits lists them. "+
+		"The path stays at the location of such a call, even if the call waits for another location.", 100*r.Unknown)
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -575,7 +575,7 @@ func (w *walker) impact(length int64, own map[synclog.PathLocation]int64, locati
 	}
 	visits := make([]synclog.PathLocation, 0, len(own))
 	for k := range own {
-		if _, ok := share[k.Location]; ok && critical[k.Path] > 0 {
+		if critical[k.Path] > 0 {
 			visits = append(visits, k)
 		}
 	}
@@ -585,14 +585,16 @@ func (w *walker) impact(length int64, own map[synclog.PathLocation]int64, locati
 	})
 	out := map[uint32]float64{}
 	for len(visits) > 0 {
-		path, lost, others, n := visits[0].Path, 0.0, whole, 0
+		path, lost, others, n, counted := visits[0].Path, 0.0, whole, 0, 0
 		c := critical[path]
 		for ; n < len(visits) && visits[n].Path == path; n++ {
-			x := share[visits[n].Location]
-			lost += x * float64(max(0, c-own[visits[n]]))
-			others -= x
+			if x, ok := share[visits[n].Location]; ok {
+				lost += x * float64(max(0, c-own[visits[n]]))
+				others -= x
+				counted++
+			}
 		}
-		if n < shares {
+		if counted < shares {
 			lost += others * float64(c)
 		}
 		out[path], visits = max(0, lost), visits[n:]
