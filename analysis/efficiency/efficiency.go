@@ -55,6 +55,7 @@ type Result struct {
 	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
 	Violations *Violations `json:"violations,omitempty"`
 	calls      bool        // the trace has calls of regions, or collective operations that take time
+	inside     bool        // it has some in the part
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool
@@ -70,6 +71,10 @@ const (
 	NoCalls      = "found no calls of regions, expected some"
 	NoUsefulTime = "found no useful time of processes or threads, expected some"
 )
+
+// HasCalls reports whether there are calls. A part of a trace without calls only has factors if the rest of the trace has
+// some.
+func (r *Result) HasCalls() bool { return r.inside }
 
 // Missing returns the reason why a trace has no factors, or "" if it has some.
 func (r *Result) Missing() string {
@@ -160,7 +165,8 @@ func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
-	r.calls = c.operations || len(h.Log.Paths) > 0 || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
+	r.inside = c.operations || len(h.Log.Paths) > 0
+	r.calls = r.inside || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
 	r.runtime = c.operations || c.runtime || part && synclog.HasCalls(h.Log.Defs)
 	r.unknown = h.UnknownShare()
 	if r.Missing() != "" {
