@@ -72,8 +72,8 @@ const (
 	NoUsefulTime = "found no useful time of processes or threads, expected some"
 )
 
-// HasCalls reports whether there are calls. A part of a trace without calls only has factors if the rest of the trace has
-// some.
+// HasCalls reports whether there are calls. A part of a trace without calls has factors only if the rest of the trace
+// has calls.
 func (r *Result) HasCalls() bool { return r.inside }
 
 // Missing returns the reason why a trace has no factors, or "" if it has some.
