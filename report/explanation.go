@@ -216,7 +216,8 @@ func (r *Report) criticalPath() section {
 		return section{ID: "critical", Title: "Critical path", Lead: sentence(missing)}
 	}
 	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
-		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
+		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations.",
+		Remark: x.Sentence()}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	add("Length", r.time(x.Length))
 	add("Pieces", number(int64(x.Pieces.Len())))

@@ -113,6 +113,20 @@ type Result struct {
 	Gains []Gain `json:"gains,omitempty"`
 	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
 	Violations *Violations `json:"violations,omitempty"`
+	// Unknown is the share of calls of communication libraries whose waits are unknown in the time of all threads.
+	Unknown float64 `json:"unknown,omitempty"`
+}
+
+// muchUnknown is the least value of [Result.Unknown] that gets a sentence.
+const muchUnknown = 0.02
+
+// Sentence returns a sentence about calls whose waits are unknown, or "" if these take little time.
+func (r *Result) Sentence() string {
+	if r.Unknown < muchUnknown {
+		return ""
+	}
+	return fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits lists them. "+
+		"The path stays at the location of such a call, even if the call waits for another location.", 100*r.Unknown)
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -220,7 +234,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h}
-	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations()}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations(),
+		Unknown: h.UnknownShare()}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error
@@ -560,7 +575,7 @@ func (w *walker) impact(length int64, own map[synclog.PathLocation]int64, locati
 	}
 	visits := make([]synclog.PathLocation, 0, len(own))
 	for k := range own {
-		if _, ok := share[k.Location]; ok && critical[k.Path] > 0 {
+		if critical[k.Path] > 0 {
 			visits = append(visits, k)
 		}
 	}
@@ -570,14 +585,16 @@ func (w *walker) impact(length int64, own map[synclog.PathLocation]int64, locati
 	})
 	out := map[uint32]float64{}
 	for len(visits) > 0 {
-		path, lost, others, n := visits[0].Path, 0.0, whole, 0
+		path, lost, others, n, counted := visits[0].Path, 0.0, whole, 0, 0
 		c := critical[path]
 		for ; n < len(visits) && visits[n].Path == path; n++ {
-			x := share[visits[n].Location]
-			lost += x * float64(max(0, c-own[visits[n]]))
-			others -= x
+			if x, ok := share[visits[n].Location]; ok {
+				lost += x * float64(max(0, c-own[visits[n]]))
+				others -= x
+				counted++
+			}
 		}
-		if n < shares {
+		if counted < shares {
 			lost += others * float64(c)
 		}
 		out[path], visits = max(0, lost), visits[n:]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/criticalpath"
@@ -222,5 +223,51 @@ func TestPathOfNestedCalls(t *testing.T) {
 		if !maps.Equal(found, test.expected) {
 			t.Errorf("sent at %d: found %v, expected %v", test.send, found, test.expected)
 		}
+	}
+}
+
+// TestSentenceOnUnknownWaits checks the sentence about calls whose waits are unknown: two ranks run for 100 ticks, and
+// rank 1 is in a call without events for 30 of them: 30 / (2 · 100) = 15 %. A call of 3 ticks takes less than 2 %.
+func TestSentenceOnUnknownWaits(t *testing.T) {
+	for time, expected := range map[int64]string{30: "Calls whose waits are unknown take 15 % of the time of all threads;",
+		3: ""} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		node := r.Machine("node")
+		for i := range 2 {
+			loc := r.Thread("thread", r.Process(fmt.Sprint("MPI Rank ", i), node))
+			r.Enter(loc, 0, r.Region("main"))
+			if i == 1 {
+				r.Enter(loc, 40, r.Region("MPI_Recv"))
+				r.Leave(loc, 40+time, r.Region("MPI_Recv"))
+			}
+			r.Leave(loc, 100, r.Region("main"))
+		}
+		found := findIn(t, format.Recorded(r)).Sentence()
+		if !strings.HasPrefix(found, expected) || expected == "" && found != "" {
+			t.Errorf("a call of %d: found %q, expected %q", time, found, expected)
+		}
+	}
+}
+
+// TestImpactOfPathOfOneLocation checks the impact of a call path that only the location of the critical path has. That
+// location solves for 60 and works for 40, and the other one solves for 50. The other one lacks 100 - 50 = 50, which
+// are divided among solve, with 60 - 50 = 10 more on the critical path, and work, with 40 more.
+func TestImpactOfPathOfOneLocation(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	node := r.Machine("node")
+	first, second := r.Thread("0", r.Process("0", node)), r.Thread("1", r.Process("1", node))
+	visit := func(thread uint32, name string, enter, leave int64) {
+		r.Enter(thread, enter, r.Region(name))
+		r.Leave(thread, leave, r.Region(name))
+	}
+	visit(first, "solve", 0, 60)
+	visit(first, "work", 60, 100)
+	visit(second, "solve", 0, 50)
+	found := map[string]float64{}
+	for _, p := range findIn(t, format.Recorded(r)).Paths {
+		found[p.Path[0]] += p.Impact
+	}
+	if expected := map[string]float64{"solve": 10, "work": 40}; !maps.Equal(found, expected) {
+		t.Errorf("found %v, expected %v", found, expected)
 	}
 }

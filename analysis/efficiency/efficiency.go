@@ -55,10 +55,11 @@ type Result struct {
 	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
 	Violations *Violations `json:"violations,omitempty"`
 	calls      bool        // the trace has calls of regions, or collective operations that take time
+	inside     bool        // it has some in the part
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool
-	unknown float64 // time in ticks of calls of communication libraries whose waits are unknown
+	unknown float64 // share of calls of communication libraries whose waits are unknown in the time of all threads
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -70,6 +71,10 @@ const (
 	NoCalls      = "found no calls of regions, expected some"
 	NoUsefulTime = "found no useful time of processes or threads, expected some"
 )
+
+// HasCalls reports whether there are calls. A part of a trace without calls has factors only if the rest of the trace
+// has calls.
+func (r *Result) HasCalls() bool { return r.inside }
 
 // Missing returns the reason why a trace has no factors, or "" if it has some.
 func (r *Result) Missing() string {
@@ -160,16 +165,10 @@ func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
-	r.calls = c.operations || len(h.Log.Paths) > 0 || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
+	r.inside = c.operations || len(h.Log.Paths) > 0
+	r.calls = r.inside || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
 	r.runtime = c.operations || c.runtime || part && synclog.HasCalls(h.Log.Defs)
-	for _, t := range h.Counts.Unknown {
-		r.unknown += float64(t)
-	}
-	for _, s := range h.Log.Silent {
-		if !s.Unended && h.Log.Defs.Communicates(s.Region) {
-			r.unknown += s.Time.Float()
-		}
-	}
+	r.unknown = h.UnknownShare()
 	if r.Missing() != "" {
 		return r, false, nil
 	}
@@ -217,6 +216,8 @@ type sums struct {
 type deviceSums struct {
 	streams int
 	kernels trace.Ticks
+	runs    map[uint32]bool // groups with a stream that runs kernels
+	copying map[uint32]int  // number of the streams of a group that only transfer data
 	// greatest time of a stream in kernels, and greatest time of a stream in all work
 	mostKernels, most int64
 	calls             trace.Ticks // time of threads in calls for devices
@@ -296,7 +297,8 @@ func sumThreads(h *history.History) *sums {
 	d := h.Log.Defs
 	kinds, parallel, ofFirst := pathKinds(h)
 	c := &sums{parallel: slices.Contains(parallel, true),
-		runtime: slices.ContainsFunc(kinds, func(k kind) bool { return k != usefulTime })}
+		runtime: slices.ContainsFunc(kinds, func(k kind) bool { return k != usefulTime }),
+		devices: deviceSums{runs: map[uint32]bool{}, copying: map[uint32]int{}}}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
@@ -413,6 +415,15 @@ func (s *deviceSums) add(h *history.History, loc uint32) {
 	})
 	transfers += h.Locations[loc].OutsideWork()
 	s.streams++
+	group := trace.NoRef
+	if h.Log.Defs.Locations.Has(loc) {
+		group = h.Log.Defs.Locations.At(loc).Group
+	}
+	if kernels > 0 {
+		s.runs[group] = true
+	} else if transfers > 0 {
+		s.copying[group]++
+	}
 	s.kernels.Add(kernels)
 	s.mostKernels, s.most = max(s.mostKernels, kernels), max(s.most, kernels+transfers)
 }
@@ -422,7 +433,13 @@ func (s *deviceSums) factors(r *Result) *Devices {
 	if s.mostKernels <= 0 {
 		return nil
 	}
-	mean, most, all, t := s.kernels.Float()/float64(s.streams), float64(s.mostKernels), float64(s.most), float64(r.Runtime)
+	counted := s.streams
+	for group, n := range s.copying {
+		if s.runs[group] {
+			counted -= n
+		}
+	}
+	mean, most, all, t := s.kernels.Float()/float64(counted), float64(s.mostKernels), float64(s.most), float64(r.Runtime)
 	useful := r.Useful.Float()
 	return &Devices{mean / t, mean / most, most / all, all / t, useful / (useful + s.calls.Float())}
 }

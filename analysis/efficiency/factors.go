@@ -132,10 +132,10 @@ func (r *Result) Sentences() (list []string) {
 		list = append(list, "The trace records no calls of a communication library or of a threading runtime. The time in "+
 			"such calls counts as useful.")
 	}
-	if share := r.unknown / max(1, float64(r.Threads)*float64(r.Runtime)); share >= muchUnknown {
+	if r.unknown >= muchUnknown {
 		list = append(list, fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits "+
 			"lists them. Without these waits, the ideal runtime may be too short or too long, and so serialisation and "+
-			"transfer may be wrong.", 100*share))
+			"transfer may be wrong.", 100*r.unknown))
 	}
 	say := func(f float64, format string) {
 		if f < lowFactor && f > 0 {

@@ -69,6 +69,29 @@ func TestLockBeforeJoin(t *testing.T) {
 	}
 }
 
+// TestOutermostPath checks that the argument for a path of one region leaves other paths alone that end in this region.
+// Threads 1 and 2 work for 300 and 100. The first thread works for 100 in main, joins them until 301, and works for 100
+// more in main. If thread 1 worked for 100, as thread 2 does, the run would last 201 instead of 401. The mean of the
+// times in the region would be (200 + 100) / 2 = 150 instead.
+func TestOutermostPath(t *testing.T) {
+	x := newTimeline()
+	process := x.Process("p", x.Machine("node"))
+	first := x.Thread("0", process)
+	for i, end := range []int64{300, 100} {
+		thread := x.Thread(string(rune('1'+i)), process)
+		x.until(thread, end, "work")
+		x.Event(thread, end, trace.ThreadEnd, trace.NoRef, []uint64{trace.Undefined, trace.Undefined})
+	}
+	x.Enter(first, 0, x.Region("main"))
+	x.until(first, 100, "work")
+	x.until(first, 301, "pthread_join")
+	x.until(first, 401, "work")
+	x.Leave(first, 401, x.Region("main"))
+	if f := find(t, page(t, x.Recorder), "late"); f.Gain != 200 || f.WhatIf != "main > work=1,work@1=mean" {
+		t.Errorf("found %+v, expected a gain of 200 by main > work=1,work@1=mean", f)
+	}
+}
+
 // TestSignalIsNoLock checks threads that wait for a signal: thread a works for 1000, then it signals, and thread b,
 // which has waited, works for 1000. Nobody has a lock, so the finding is about the work before the signal.
 func TestSignalIsNoLock(t *testing.T) {

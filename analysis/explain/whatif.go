@@ -49,14 +49,17 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 		factors[at.Path][at.Location] = f
 	}
 	subjects := map[string]map[uint32]float64{}
+	all := map[string]bool{} // the argument has all factors of these subjects, also 1
 	for name, paths := range ex.pathsByName() {
-		if all, ok := merge(paths, factors); ok {
-			subjects[name] = all
+		if merged, ok := merge(paths, factors); ok {
+			subjects[name] = merged
 			continue
 		}
+		others := ex.othersThanOutermost(paths)
 		for _, p := range paths {
 			if factors[p] != nil {
 				subjects[ex.pathName(p)] = factors[p]
+				all[ex.pathName(p)] = slices.Contains(others, p)
 			}
 		}
 	}
@@ -74,7 +77,7 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 	}
 	var list []string
 	for _, subject := range slices.Sorted(maps.Keys(subjects)) {
-		terms, ok := ex.factorTerms(subject, subjects[subject])
+		terms, ok := ex.factorTerms(subject, subjects[subject], all[subject])
 		if !ok {
 			return ""
 		}
@@ -94,6 +97,17 @@ func (ex *explainer) pathsByName() map[string][]uint32 {
 	return byName
 }
 
+// othersThanOutermost returns the longer ones of the paths that end in the same region, if there is also the path that
+// consists only of this region. The name of that path is also the name of the region, whose change applies to all of
+// the paths that have none of their own.
+func (ex *explainer) othersThanOutermost(paths []uint32) []uint32 {
+	isOutermost := func(p uint32) bool { return len(ex.h.Log.PathNames(p, ex.regions)) == 1 }
+	if !slices.ContainsFunc(paths, isOutermost) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(paths), isOutermost)
+}
+
 // merge returns the factors by location of all paths in a list. ok is false if the factors of some paths differ.
 func merge(paths []uint32, factors map[uint32]map[uint32]float64) (all map[uint32]float64, ok bool) {
 	all = map[uint32]float64{}
@@ -108,9 +122,9 @@ func merge(paths []uint32, factors map[uint32]map[uint32]float64) (all map[uint3
 	return all, true
 }
 
-// factorTerms returns the changes of a region, a call path or the time outside of all regions. ok is false if they
-// cannot be written.
-func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64) (terms []string, ok bool) {
+// factorTerms returns the changes of a region, a call path or the time outside of all regions: those with the factor 1
+// only if all is set. ok is false if they cannot be written.
+func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64, all bool) (terms []string, ok bool) {
 	locations := slices.Sorted(maps.Keys(byLocation))
 	if len(locations) == 0 {
 		return nil, true
@@ -119,7 +133,7 @@ func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64) 
 	differ := slices.ContainsFunc(locations, func(loc uint32) bool { return byLocation[loc] != first })
 	for _, loc := range locations {
 		f := byLocation[loc]
-		if f == 1 {
+		if f == 1 && !all {
 			continue
 		}
 		value := strconv.FormatFloat(f, 'g', -1, 64)
@@ -138,18 +152,24 @@ func (ex *explainer) factorTerms(subject string, byLocation map[uint32]float64) 
 // locations if the list is empty. It returns "" if they cannot be written.
 func (ex *explainer) whatIfWord(path uint32, locations []uint32, word criticalpath.Target) string {
 	subject := ex.outsideName()
+	var list []string
 	if path != synclog.NoPath {
-		if subject, _ = ex.h.Log.RegionName(path, ex.regions); len(ex.pathsByName()[subject]) > 1 {
+		subject, _ = ex.h.Log.RegionName(path, ex.regions)
+		if paths := ex.pathsByName()[subject]; len(paths) > 1 {
 			subject = ex.pathName(path)
+			if others := ex.othersThanOutermost(paths); !slices.Contains(others, path) {
+				for _, p := range others {
+					list = append(list, ex.pathName(p)+"=1")
+				}
+			}
 		}
 	}
 	if !ex.canName(subject) {
 		return ""
 	}
 	if len(locations) == 0 {
-		return joinChanges([]string{subject + "=" + string(word)})
+		return joinChanges(append(list, subject+"="+string(word)))
 	}
-	var list []string
 	for _, loc := range slices.Sorted(slices.Values(locations)) {
 		if !ex.isUnique(ex.locationName(loc)) {
 			return ""

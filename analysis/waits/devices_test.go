@@ -480,26 +480,35 @@ func TestDevicesAtTheSameTime(t *testing.T) {
 }
 
 // TestDeviceFactors checks the factors of two streams that run kernels for 30 and 50 of 100 ticks. The second one has
-// transfers for 10 more. The thread computes for 60 ticks, and is in calls for devices for 40.
+// transfers for 10 more. The thread computes for 60 ticks, and is in calls for devices for 40. A third stream only
+// transfers data. In the group of the others, it does not count; alone in a group, it is a third of the mean.
 func TestDeviceFactors(t *testing.T) {
-	x := newDeviceTrace(1, false)
-	second := x.stream(x.Defs().Locations.At(0).Group)
-	x.visit(0, "work", 0, 60)
-	x.visit(0, "cudaMemcpy", 60, 100)
-	x.Defs().Windows.Add(trace.Named{ID: "0"})
-	x.visit(1, "kernel", 10, 40)
-	x.visit(second, "kernel", 20, 70)
-	x.Event(second, 80, trace.RMAPut, 0, []uint64{0, 8, 1}) // a transfer that is recorded without a region
-	x.Event(second, 84, trace.RMACompleteBlocking, 0, []uint64{1})
-	x.visit(second, "cudaMemcpy DtoH", 84, 90)
-	e, _, err := efficiency.Find(t.Context(), format.Recorded(x.Recorder), efficiency.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := efficiency.Devices{Parallel: 0.4, LoadBalance: 40. / 50, Communication: 50. / 60,
-		Orchestration: 0.6, Offload: 0.6}
-	if d := e.Devices; d == nil || *d != want {
-		t.Errorf("found %+v, expected %+v", d, want)
+	for _, alone := range []bool{false, true} {
+		x := newDeviceTrace(1, false)
+		group := x.Defs().Locations.At(0).Group
+		second := x.stream(group)
+		want := efficiency.Devices{Parallel: 0.4, LoadBalance: 40. / 50, Communication: 50. / 60,
+			Orchestration: 0.6, Offload: 0.6}
+		if alone {
+			group = x.Process("device", x.Machine("node"))
+			want.Parallel, want.LoadBalance = 80./3/100, 80./3/50
+		}
+		x.visit(0, "work", 0, 60)
+		x.visit(0, "cudaMemcpy", 60, 100)
+		x.Defs().Windows.Add(trace.Named{ID: "0"})
+		x.visit(1, "kernel", 10, 40)
+		x.visit(second, "kernel", 20, 70)
+		x.Event(second, 80, trace.RMAPut, 0, []uint64{0, 8, 1}) // a transfer that is recorded without a region
+		x.Event(second, 84, trace.RMACompleteBlocking, 0, []uint64{1})
+		x.visit(second, "cudaMemcpy DtoH", 84, 90)
+		x.visit(x.stream(group), "cudaMemcpy HtoD", 0, 10)
+		e, _, err := efficiency.Find(t.Context(), format.Recorded(x.Recorder), efficiency.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := e.Devices; d == nil || *d != want {
+			t.Errorf("alone %v: found %+v, expected %+v", alone, d, want)
+		}
 	}
 }
 

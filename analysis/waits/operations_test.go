@@ -103,6 +103,37 @@ func TestEarlySynchronousSend(t *testing.T) {
 	}
 }
 
+// TestEarlyMembers checks that a member that leaves an operation before the member it waits for has come contradicts
+// causality. The calls of rank 0 last from 300 to 310, and those of rank 1 from 100 to 150, so rank 1 leaves
+// 300 - 150 = 150 too early. Where rank 0 does not wait for rank 1 either, or gets no bytes from it, there is nothing
+// early.
+func TestEarlyMembers(t *testing.T) {
+	early := waits.Violations{Operations: 1, Worst: 150}
+	for _, x := range []struct {
+		call, operation string
+		root, sent      uint64 // sent is what rank 0 sends
+		expected        waits.Violations
+	}{
+		{"MPI_Bcast", "broadcast", 0, 8, early}, {"MPI_Bcast", "broadcast", 1, 8, waits.Violations{}},
+		{"MPI_Reduce", "reduce", 1, 8, early}, {"MPI_Reduce", "reduce", 0, 8, waits.Violations{}},
+		{"MPI_Gatherv", "gatherv", 1, 8, early}, {"MPI_Gatherv", "gatherv", 1, 0, waits.Violations{}},
+		{"MPI_Scan", "scan", trace.Undefined, 8, early},
+	} {
+		p := newPairOfRanks()
+		number, _ := trace.OperationNumber(x.operation)
+		for loc, at := range [][2]int64{{300, 310}, {100, 150}} {
+			loc, sent := uint32(loc), []uint64{x.sent, 8}[loc]
+			p.call(loc, x.call, at[0], at[1], func() {
+				p.rec.Event(loc, at[0], trace.CollectiveBegin, trace.NoRef, nil)
+				p.rec.Event(loc, at[1], trace.CollectiveEnd, trace.NoRef, []uint64{number, 0, x.root, sent, 8})
+			})
+		}
+		if _, r := p.judge(t); r.Violations != x.expected {
+			t.Errorf("%s with root %d: found %+v, expected %+v", x.call, x.root, r.Violations, x.expected)
+		}
+	}
+}
+
 // TestLongestOperationCounts checks that a call that completes two operations and a receive has only the
 // longest wait. It lasts from 200 to 520; rank 1 posts at 300 and 500, and sends at 400: 500 - 200 = 300.
 func TestLongestOperationCounts(t *testing.T) {

@@ -178,12 +178,26 @@ func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlag
 			case !ok:
 				return nil, x.Missing(), nil
 			}
-			return []*efficiencyResult{{heading: h, Result: x}}, "", nil
+			missing, err = in.lacksCalls(c.Context(), x)
+			return []*efficiencyResult{{heading: h, Result: x}}, missing, err
 		})
 	if missing != "" {
 		list = []*efficiencyResult{{heading: h, Missing: missing}}
 	}
 	return list, lack, err
+}
+
+// lacksCalls returns the reason why a part of a trace has no factors, although it has time outside of calls: the whole
+// trace has no calls, either. It returns "" if the part or the trace has calls.
+func (in *input) lacksCalls(ctx context.Context, part *efficiency.Result) (missing string, err error) {
+	if part.HasCalls() {
+		return "", nil
+	}
+	whole, _, err := efficiency.Find(ctx, in.whole, efficiency.Options{Rows: trace.NewRows(in.Defs())})
+	if err != nil || whole.HasCalls() {
+		return "", err
+	}
+	return whole.Missing(), nil
 }
 
 // phaseWindows returns a window for each visit of a region, or with --loop for each iteration of a

@@ -90,9 +90,15 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 		func(in *input, part bool) (x *explainResult, missing string, err error) {
 			x = &explainResult{heading: in.heading()}
 			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs()), Part: part})
-			if err == nil && !ok {
+			switch {
+			case err != nil:
+				return nil, "", err
+			case !ok:
 				x.Missing = page.Missing()
-			} else {
+			default:
+				x.Missing, err = in.lacksCalls(c.Context(), page.Efficiency)
+			}
+			if x.Missing == "" {
 				x.Page = page
 			}
 			return x, x.Missing, err

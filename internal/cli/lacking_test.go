@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestWindowsOfLackingTraces checks that commands fail for windows of traces that lack what the analysis needs, as they
@@ -24,6 +26,30 @@ func TestWindowsOfLackingTraces(t *testing.T) {
 	} {
 		for _, window := range [][]string{{"--window", "5%..10%"}, {"--window", "5%..10%", "--json"}} {
 			weft(t, test.code, append(append([]string{test.command}, window...), test.path)...)
+		}
+	}
+}
+
+// TestWindowOfTraceWithoutCalls checks that the factors of a window are missing if the trace has no calls at all, even
+// if it defines regions. With one call behind the window, the time in the window is outside of calls.
+func TestWindowOfTraceWithoutCalls(t *testing.T) {
+	for _, code := range []int{1, 0} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		loc, work := r.Location("rank 0"), r.Region("work")
+		other := r.Location("rank 1")
+		for time := int64(0); time <= 100; time += 50 {
+			r.Send(loc, time, other, 0, 8)
+			r.Recv(other, time+5, loc, 0, 8)
+		}
+		if code == 0 {
+			r.Enter(loc, 120, work)
+			r.Leave(loc, 130, work)
+		}
+		path := filepath.Join(t.TempDir(), "x.otf2")
+		writeRecorded(t, r, path)
+		for _, command := range []string{"efficiency", "explain"} {
+			weft(t, code, command, "--window", "@0..@100", path)
+			weft(t, code, command, "--window", "@0..@100", "--json", path)
 		}
 	}
 }

@@ -368,6 +368,9 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 			return table.Row{f(p.To - p.From), clock.FormatSeconds(p.From) + " s", clock.FormatSeconds(p.To) + " s",
 				p.LocationName, p.By}
 		})
+	if s := x.Sentence(); s != "" {
+		printf(a.out, "\n%s\n", s)
+	}
 }
 
 // writeClaimPathCSV writes the critical claims.

@@ -173,6 +173,28 @@ func (h *History) Violations() *waitstate.Violations {
 	return nil
 }
 
+// UnknownShare returns the time of calls of communication libraries whose waits are unknown, as a share of the time of
+// all threads.
+func (h *History) UnknownShare() float64 {
+	unknown := 0.0
+	for _, t := range h.Counts.Unknown {
+		unknown += float64(t)
+	}
+	for _, s := range h.Log.Silent {
+		if !s.Unended && h.Log.Defs.Communicates(s.Region) {
+			unknown += s.Time.Float()
+		}
+	}
+	threads := 0.0
+	for i, l := range h.Locations {
+		if loc := uint32(i); l != nil && !h.Log.Defs.IsStream(loc) && !h.Log.Sleeps(loc) &&
+			(!h.Log.Defs.Locations.Has(loc) || h.Log.Defs.Locations.At(loc).Kind.IsProcessor()) {
+			threads++
+		}
+	}
+	return unknown / max(1, threads*float64(h.Log.Last-h.Log.First))
+}
+
 // Build returns the history of a trace. The error is [analysis.ErrTimeRange], or comes from the scan, a
 // temporary file or the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {

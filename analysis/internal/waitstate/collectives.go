@@ -312,13 +312,16 @@ func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart f
 // judgeFromRoot reports the waits in an operation in which all members wait for the root.
 func (e *engine) judgeFromRoot(o *Operation) {
 	o.Relation = RootSends
+	root, early := &o.Members[o.Root], int64(0)
 	for i := range o.Members {
 		m := &o.Members[i]
 		m.Free = i == o.Root || !m.receives
 		if !m.Free {
-			e.reportMemberWaits(m, o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
+			early = max(early, root.Arrival-m.Leave)
+			e.reportMemberWaits(m, o.waitFor(LateBroadcast, m, root))
 		}
 	}
+	e.countViolation(&e.Violations.Operations, early, root.Arrival)
 }
 
 // judgeToRoot reports the wait of the root in an operation in which it waits for the first one of the
@@ -326,14 +329,19 @@ func (e *engine) judgeFromRoot(o *Operation) {
 func (e *engine) judgeToRoot(o *Operation) {
 	o.Relation = RootWaits
 	var first *Member
+	root, early := &o.Members[o.Root], int64(0)
 	for i := range o.Members {
 		m := &o.Members[i]
 		m.Free = i != o.Root || !m.receives
+		if i != o.Root && m.sends && root.receives {
+			early = max(early, m.Arrival-root.Leave)
+		}
 		if i != o.Root && (first == nil || m.Arrival < first.Arrival) {
 			first = m
 		}
 	}
 	last := LastToArrive(o.Members)
+	e.countViolation(&e.Violations.Operations, early, last.Arrival)
 	together := last.Arrival < FirstLeave(o.Members)
 	for i := range o.Members {
 		switch m := &o.Members[i]; {
@@ -350,6 +358,7 @@ func (e *engine) judgeToRoot(o *Operation) {
 func (e *engine) judgeScan(s *sequence, o *Operation) {
 	o.Relation = RanksWait
 	var last *Member
+	early := int64(0)
 	for rank, location := range s.ranks {
 		i, ok := slices.BinarySearchFunc(o.Members, location,
 			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
@@ -365,7 +374,11 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 		if last == nil || m.Arrival > last.Arrival {
 			last = m
 		}
+		early = max(early, last.Arrival-m.Leave)
 		e.reportMemberWaits(m, o.waitFor(EarlyScan, m, last))
+	}
+	if last != nil {
+		e.countViolation(&e.Violations.Operations, early, last.Arrival)
 	}
 }
 
