@@ -107,8 +107,8 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range locations {
-		some, err := processesOf(ctx, in, all, w)
+	if len(locations) > 0 {
+		some, err := processesOf(ctx, in, all, locations)
 		if err != nil {
 			return nil, err
 		}
@@ -214,36 +214,38 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	return s, nil
 }
 
-// processesOf returns the processes of the locations that a pattern of --location matches. The processes of a resource
-// have no location. They belong to the location with the name of the resource.
-func processesOf(ctx context.Context, in *input, all []otf.Process, pattern string) (processSet, error) {
+// processesOf returns the processes of the locations that patterns of --location match. Each pattern must match one. The
+// processes of a resource have no location. They belong to the location with the name of the resource.
+func processesOf(ctx context.Context, in *input, all []otf.Process, patterns []string) (s processSet, err error) {
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false
 	d, locations, err := otf.ProcessLocations(ctx, in.src, &quiet)
 	if err != nil {
 		return nil, err
 	}
-	matches, err := choose(d, aLocation, []string{pattern})
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for i := range d.Locations.Len() {
-		if matches(uint32(i)) {
-			names[d.Locations.At(uint32(i)).Name] = true
+	for _, pattern := range patterns {
+		matches, err := choose(d, aLocation, []string{pattern})
+		if err != nil {
+			return nil, err
 		}
-	}
-	var s processSet
-	for _, p := range all {
-		loc, ok := locations[uint64(p.ID)]
-		resource, _, _ := strings.Cut(p.Name, " (")
-		if ok && matches(loc) || !ok && (names[p.Name] || names[resource]) {
-			s = append(s, struct{ from, to uint64 }{uint64(p.ID), uint64(p.ID)})
+		names := map[string]bool{}
+		for i := range d.Locations.Len() {
+			if matches(uint32(i)) {
+				names[d.Locations.At(uint32(i)).Name] = true
+			}
 		}
-	}
-	if len(s) == 0 {
-		return nil, usageError("--location %s: the trace has no such location; %s", pattern,
-			aLocation.nearestHint(d, pattern))
+		found := len(s)
+		for _, p := range all {
+			loc, ok := locations[uint64(p.ID)]
+			resource, _, _ := strings.Cut(p.Name, " (")
+			if ok && matches(loc) || !ok && (names[p.Name] || names[resource]) {
+				s = append(s, struct{ from, to uint64 }{uint64(p.ID), uint64(p.ID)})
+			}
+		}
+		if len(s) == found {
+			return nil, usageError("--location %s: the trace has no such location; %s", pattern,
+				aLocation.nearestHint(d, pattern))
+		}
 	}
 	return s, nil
 }
