@@ -26,6 +26,8 @@ type pathAnswer struct {
 	Missing string `json:"missing"`
 	// Claims is set for a trace of claims. The path is then the longest path in the constraint graph.
 	Claims *claimsFact `json:"claims,omitempty"`
+	// Sentence is about calls whose waits are unknown, if they take much time.
+	Sentence string `json:"sentence,omitempty"`
 	*pathTimes
 	Regions   []pathRegion   `json:"regions"`
 	Locations []pathLocation `json:"locations"`
@@ -116,6 +118,7 @@ func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) e
 	if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 		return err
 	}
+	a.Sentence = r.Sentence()
 	a.pathTimes = &pathTimes{v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime), r.Pieces.Len()}
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(trace.TicksOf(x.Time)), x.Imbalance, 0})

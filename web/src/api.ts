@@ -414,6 +414,8 @@ export interface CriticalPath {
   missing: string;
   /** claims is set for a trace of claims. In that case, the path is the longest one in the constraint graph. */
   claims?: { claims: number; dependencies: number; inferred: number };
+  /** sentence is about calls whose waits are unknown, if they take much time. */
+  sentence?: string;
   begin: string;
   end: string;
   length: string;

@@ -558,6 +558,7 @@ function phases({ t }: Question): unknown {
 function criticalPath({ t }: Question): unknown {
   return {
     missing: "",
+    sentence: "Calls whose waits are unknown take 5 % of the time.",
     begin: "0",
     end: String(t.length),
     length: String(t.length),

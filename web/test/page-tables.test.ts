@@ -135,6 +135,11 @@ pageTests("the page: tables", (check) => {
     expect(text).not.toContain("Nothing waits");
   });
 
+  check("the panel of the critical path warns of calls whose waits are unknown", async ({ page, open }) => {
+    await open("#t=a1&p=path");
+    expect(await page.locator("#panel").innerText()).toContain("Calls whose waits are unknown take 5 % of the time.");
+  });
+
   check("the panel of waits names the time outside of all regions", async ({ page, open }) => {
     await open("#t=a1&p=waits&v=waits.by:paths");
     const rows = page.locator("#panel tr", { hasText: "wait-for-launch" });

@@ -160,6 +160,7 @@ export function path(): Panel {
         pieces = pieceTable(app, lane, tools, r);
       tools.body.append(
         el("p", {}, summary(lane, r)),
+        ...(r.sentence ? [el("p", {}, printable(r.sentence))] : []),
         el(
           "div",
           { class: "tables" },
