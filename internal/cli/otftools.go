@@ -214,8 +214,8 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	return s, nil
 }
 
-// processesOf returns the processes of the locations that patterns of --location match. Each pattern must match one. The
-// processes of a resource have no location. They belong to the location with the name of the resource.
+// processesOf returns the processes of the locations that patterns of --location match. Each pattern must match one.
+// The processes of a resource have no location. They belong to the location with the name of the resource.
 func processesOf(ctx context.Context, in *input, all []otf.Process, patterns []string) (s processSet, err error) {
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false
