@@ -33,7 +33,7 @@ deps:
 	echo "chromium is missing and cannot be installed; tests that need it skip"
 
 # test runs all tests, the tests with concurrent goroutines under the race detector, vet, staticcheck and gofmt, and
-# checks the types on all platforms. internal/testrun determines the order.
+# checks the types on all platforms. internal/testrun determines the order, and makes deps while it compiles.
 test:
 	$(GO) run ./internal/testrun -install deps
 

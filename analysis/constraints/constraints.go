@@ -102,7 +102,7 @@ func (e *CycleError) Error() string {
 var ErrNoClaims = errors.New("found no claims, expected some; the trace has no constraint graph")
 
 // ErrManyClaims is the error of [Find] for a trace with more than Options.Most claims.
-var ErrManyClaims = errors.New("found too many claims")
+var ErrManyClaims = errors.New("found more claims than the limit")
 
 // claim is claim i of the trace. Its start is node 2·i of the graph, and its end node 2·i + 1.
 type claim struct {

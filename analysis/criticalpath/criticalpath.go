@@ -117,12 +117,9 @@ type Result struct {
 	Unknown float64 `json:"unknown,omitempty"`
 }
 
-// muchUnknown is the least value of [Result.Unknown] that gets a sentence.
-const muchUnknown = 0.02
-
 // Sentence returns a sentence about calls whose waits are unknown, or "" if these take little time.
 func (r *Result) Sentence() string {
-	if r.Unknown < muchUnknown {
+	if r.Unknown < history.MuchUnknown {
 		return ""
 	}
 	return fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits lists them. "+

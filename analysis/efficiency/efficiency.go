@@ -55,7 +55,7 @@ type Result struct {
 	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
 	Violations *Violations `json:"violations,omitempty"`
 	calls      bool        // the trace has calls of regions, or collective operations that take time
-	inside     bool        // it has some in the part
+	inside     bool        // the events that were read have such calls or operations
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool

@@ -1,6 +1,10 @@
 package efficiency
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/analysis/internal/history"
+)
 
 // Scaling compares a run with a reference run of the same program.
 type Scaling struct {
@@ -121,9 +125,6 @@ func deviceFactors() []Factor {
 // lowFactor is the value below which a factor gets a sentence.
 const lowFactor = 0.8
 
-// muchUnknown is the least share of calls whose waits are unknown in the time of all threads that gets a sentence.
-const muchUnknown = 0.02
-
 // Sentences returns a sentence about each factor below 0.8 that is not a product of other factors. If the trace of
 // several threads records nothing but useful time, there is a sentence about that, and about calls whose waits are
 // unknown if they take much time.
@@ -132,7 +133,7 @@ func (r *Result) Sentences() (list []string) {
 		list = append(list, "The trace records no calls of a communication library or of a threading runtime. The time in "+
 			"such calls counts as useful.")
 	}
-	if r.unknown >= muchUnknown {
+	if r.unknown >= history.MuchUnknown {
 		list = append(list, fmt.Sprintf("Calls whose waits are unknown take %.0f %% of the time of all threads; weft waits "+
 			"lists them. Without these waits, the ideal runtime may be too short or too long, and so serialisation and "+
 			"transfer may be wrong.", 100*r.unknown))

@@ -56,10 +56,11 @@ var about = format.About{
 // Probe returns the confidence, from 0 to 100, that a file has this format. It recognises the new and the old format by
 // their first lines.
 func (Format) Probe(name string, text []byte) int {
-	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
+	ext := strings.ToLower(path.Ext(name))
+	named := ext == ".trf" || ext == ".picl"
+	if len(text) == 0 && named {
 		return 50 // opening the file reports that it is empty
 	}
-	named := strings.HasSuffix(name, ".trf") || strings.HasSuffix(name, ".picl")
 	if s := probeOld(text); s > damagedOld || s > 0 && named {
 		return s
 	}

@@ -91,7 +91,7 @@ func main() {
 // does nothing if TMPDIR is set, if there is no file system in memory with enough space, or if no program can be
 // executed there. It returns a function that removes what is left of these files.
 func useMemory(ctx context.Context) func() {
-	const memory, enough = "/dev/shm", 8 << 30 // the tests need about 1 GiB
+	const memory, enough = "/dev/shm", 8 << 30 // the tests need less than 1 GiB
 	nothing := func() {}
 	out, err := command(ctx, nil, "df", "-B1", "--output=avail", memory).Output()
 	fields := strings.Fields(string(out))

@@ -173,6 +173,9 @@ func (h *History) Violations() *waitstate.Violations {
 	return nil
 }
 
+// MuchUnknown is the least value of [History.UnknownShare] for which analyses print a sentence.
+const MuchUnknown = 0.02
+
 // UnknownShare returns the time of calls of communication libraries whose waits are unknown, as a share of the time of
 // all threads.
 func (h *History) UnknownShare() float64 {
