@@ -17,6 +17,7 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
 )
 
 // augmentFlags holds the flags of the commands that add records at break points.
@@ -299,11 +300,16 @@ more than once. The inclusive time of a group is the sum over its functions.`,
 	return c
 }
 
-// processAt returns the number in the files of the one process that a pattern of --location matches.
-func processAt(ctx context.Context, in *input, pattern string) (string, error) {
+// processLocations returns the definitions of an OTF trace, and the location of each process. It reports no defects.
+func (in *input) processLocations(ctx context.Context) (*trace.Definitions, map[uint64]uint32, error) {
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false
-	d, locations, err := otf.ProcessLocations(ctx, in.src, &quiet)
+	return otf.ProcessLocations(ctx, in.src, &quiet)
+}
+
+// processAt returns the number in the files of the one process that a pattern of --location matches.
+func processAt(ctx context.Context, in *input, pattern string) (string, error) {
+	d, locations, err := in.processLocations(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -217,9 +217,7 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 // processesOf returns the processes of the locations that patterns of --location match. Each pattern must match one.
 // The processes of a resource have no location. They belong to the location with the name of the resource.
 func processesOf(ctx context.Context, in *input, all []otf.Process, patterns []string) (s processSet, err error) {
-	quiet := *in.opt
-	quiet.Report, quiet.Strict = nil, false
-	d, locations, err := otf.ProcessLocations(ctx, in.src, &quiet)
+	d, locations, err := in.processLocations(ctx)
 	if err != nil {
 		return nil, err
 	}
