@@ -96,8 +96,8 @@ const (
 
 // Finding is a loss with its cause.
 type Finding struct {
-	// ID is the type of the finding: "late", "lock", "device", "noise", "slowing", "transfer", "startup", "serial" or
-	// "wrong-order".
+	// ID is the type of the finding: "late", "chain", "lock", "device", "noise", "slowing", "transfer", "startup",
+	// "serial" or "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	// Loss is the time in ticks that all threads and streams of devices lose together. LossShare is the share
@@ -351,12 +351,8 @@ func (ex *explainer) setVerdict() {
 	if f.Transfer < lowest {
 		name, lowest = "transfer", f.Transfer
 	}
-	waiting := 0.0
-	if ex.waits != nil {
-		waiting = ex.waits.Waiting.Float() / ex.core
-	}
-	_, _, unknown := ex.communication()
-	unknown /= ex.core
+	waiting := ex.waits.Waiting.Float() / ex.core
+	unknown := ex.communication().unknown / ex.core
 	switch {
 	case len(ex.page.Findings) == 0 && unknown >= leastShare:
 	case len(ex.page.Findings) == 0 && waiting >= leastShare:
@@ -370,10 +366,13 @@ func (ex *explainer) setVerdict() {
 	case lowest < 1-leastShare:
 		text += fmt.Sprintf(" The lowest factor is %s, %.2f", name, lowest)
 		first := ex.page.Findings[0]
-		if communicates := first.ID == "transfer" || first.ID == "startup"; communicates == (name == "transfer") {
-			text += fmt.Sprintf(": %s.", lowerTitle(first.Title))
-		} else { // the finding does not explain the factor
-			text += fmt.Sprintf(". The largest gain: %s.", lowerTitle(first.Title))
+		cause := ex.causeOf(name)
+		if cause != nil {
+			text += ": " + lowerTitle(cause.Title)
+		}
+		text += "."
+		if cause == nil || cause.Title != first.Title {
+			text += " The largest gain: " + lowerTitle(first.Title) + "."
 		}
 	default:
 		text += " The largest loss: " + lowerTitle(ex.page.Findings[0].Title) + "."
@@ -381,7 +380,31 @@ func (ex *explainer) setVerdict() {
 	if unknown >= leastShare {
 		text += fmt.Sprintf(" Calls whose waits are unknown take %s of the time of all threads.", formatPercent(unknown))
 	}
+	v := ex.waits.Violations
+	if float64(v.Messages+v.Operations)*float64(v.Worst) >= leastShare*ex.core { // the greatest error that this can be
+		text += fmt.Sprintf(" Clocks differ by at least %s, so all this may be wrong: weft align corrects them.",
+			ex.page.Clock.FormatDuration(v.Worst))
+	}
 	ex.page.Verdict = text
+}
+
+// causeOf returns the finding that explains a factor: the first one if it does, or else the one with the greatest
+// loss; nil if no finding explains it.
+func (ex *explainer) causeOf(factor string) *Finding {
+	var cause *Finding
+	for i := range ex.page.Findings {
+		f := &ex.page.Findings[i]
+		if communicates := f.ID == "transfer" || f.ID == "startup"; communicates != (factor == "transfer") {
+			continue
+		}
+		if i == 0 {
+			return f
+		}
+		if cause == nil || f.Loss > cause.Loss {
+			cause = f
+		}
+	}
+	return cause
 }
 
 // lowerTitle returns the title with a small first letter, for use inside of a sentence. It does not change a

@@ -88,9 +88,7 @@ func (ex *explainer) late() {
 
 // planLate plans a finding about the waits that a call path causes.
 func (ex *explainer) planLate(d *delay) {
-	late := keysByValue(d.locations)
-	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
-	f.At = late[:min(3, len(late))]
+	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}, At: d.places()}
 	spread := ex.times.Spread(d.path)
 	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
 	withDevices := onDevice || d.awaitsDevice()
@@ -153,12 +151,17 @@ func (ex *explainer) planLate(d *delay) {
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
 		lateness.byLocks = without > max(f.Gain, lateness.noiseGain) ||
 			locks > causeShare*d.cost && (held || without == f.Gain)
+		lateness.inTurn = !lateness.byLocks && !withDevices && inTurn(d, lateness, max(f.Gain, lateness.noiseGain))
 		ex.describeLate(&f, d, lateness)
 		switch f.ID {
 		case "lock":
 			f.WhatIf = ex.whatIf(changes[balancings])
 		case "noise":
 			f.WhatIf = ex.whatIfWord(d.path, nil, criticalpath.Median)
+		case "chain":
+			if lateness.byNoise {
+				f.Gain, f.WhatIf = lateness.noiseGain, ex.whatIfWord(d.path, nil, criticalpath.Median)
+			}
 		}
 		ex.addFinding(f)
 	}, changes...)
@@ -269,6 +272,20 @@ func (ex *explainer) transfers(d *delay) bool {
 // outside is the subject of sentences about the time outside of all regions.
 const outside = "The time outside of all regions"
 
+// leastPlace is the least share that the costs of a location must have in those of the location with the greatest
+// costs for a finding to name the location.
+const leastPlace = 0.1
+
+// places returns the locations that cause the longest waits, at most three.
+func (d *delay) places() []uint32 {
+	late := keysByValue(d.locations)
+	little := func(loc uint32) bool { return d.locations[loc] < leastPlace*d.locations[late[0]] }
+	if i := slices.IndexFunc(late, little); i >= 0 {
+		late = late[:i]
+	}
+	return late[:min(3, len(late))]
+}
+
 // awaitsDevice reports whether more than half of the waits are those of threads for devices, or of devices for work.
 func (d *delay) awaitsDevice() bool {
 	return d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost
@@ -306,6 +323,17 @@ type lateTimes struct {
 	target              float64           // time to which the times of the slow locations are shortened
 	noiseGain, lockGain int64             // gains of a run without noise, and of a run without waits for locks
 	byLocks, byNoise    bool              // locks, or else noise, explain the waits of the finding
+	inTurn              bool              // the locations work one after another, which explains the waits
+}
+
+// inTurn reports whether the n locations of a call path work one after another: during more than half of the path's
+// time, all others wait for it. Neither the greatest gain of equal times, which n locations have, nor the difference of
+// the times of locations, for which n - 1 locations wait, explains half of these waits.
+func inTurn(d *delay, t lateTimes, gain int64) bool {
+	n, mean := float64(len(t.all)), t.all.Mean()
+	most := float64(t.all[len(t.all)-1].Time)
+	return d.path != synclog.NoPath && n > 1 && d.cost > causeShare*(n-1)*n*mean &&
+		n*float64(gain) < causeShare*d.cost && (n-1)*(most-mean) < causeShare*d.cost
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
@@ -320,6 +348,13 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.ID, f.Gain = "lock", t.lockGain
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
+	case t.inTurn:
+		f.ID = "chain"
+		f.Title = region + " runs at one location after another, and the others wait meanwhile"
+		f.Advice = "Let locations work at the same time: send parts of the data as soon as they are ready, or remove " +
+			"dependencies. With equal times, most of these waits remain."
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
+			ex.formatDuration(t.all.Mean())))
 	case t.byNoise:
 		f.ID, f.Gain = "noise", t.noiseGain
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
@@ -419,103 +454,6 @@ func (ex *explainer) locationName(loc uint32) string {
 		return ex.names[loc]
 	}
 	return "unknown"
-}
-
-// startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
-func (ex *explainer) startsOrEndsMPI(path uint32) bool {
-	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
-}
-
-// silentCall reports whether a path ends in a call of a region without events.
-func (ex *explainer) silentCall(path uint32) bool {
-	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
-}
-
-// unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
-// the region has events, or the trace lacks the other side or the end of what the call waits for.
-func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
-	if ex.silentCall(at.Path) {
-		return t
-	}
-	return min(t, ex.h.Counts.Unknown[at])
-}
-
-// communication returns the time in ticks of all calls of communication libraries, without waits. startup is
-// the time of the calls that initialise or finalise MPI, unknown the time of calls whose waits are unknown, and other
-// the time of all other calls.
-func (ex *explainer) communication() (startup, other, unknown float64) {
-	for s, t := range ex.own {
-		switch {
-		case !ex.times.Communicates(s.Path):
-		case ex.startsOrEndsMPI(s.Path):
-			startup += float64(t)
-		default:
-			u := ex.unknown(s, t)
-			unknown += float64(u)
-			other += float64(t - u)
-		}
-	}
-	return startup, other, unknown
-}
-
-// transfer adds a finding about the time of communication without waits.
-func (ex *explainer) transfer() {
-	_, loss, _ := ex.communication()
-	if loss < leastShare*ex.core {
-		return
-	}
-	f := Finding{ID: "transfer", Title: "Communication itself takes " + formatPercent(loss/ex.core) +
-		" of the time, waits left out",
-		Loss:     loss,
-		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.formatDuration(loss))},
-		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
-			"latencies."}
-	partly := map[uint32]bool{} // the paths of which Counts.Unknown has a part
-	for at := range ex.h.Counts.Unknown {
-		partly[at.Path] = true
-	}
-	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.times.Communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
-			return 0
-		}
-		return 1
-	}}
-	if len(partly) > 0 {
-		opt.At = func(path, loc uint32) float64 {
-			at := synclog.PathLocation{Path: path, Location: loc}
-			if t := ex.own[at]; partly[path] && t > 0 && !ex.startsOrEndsMPI(path) {
-				return float64(ex.unknown(at, t)) / float64(t)
-			}
-			return 1
-		}
-	}
-	ex.planRuntimes(func(times []int64) {
-		f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIf(opt)
-		ex.addFinding(f)
-	}, opt)
-}
-
-// startup adds a finding about the time in which MPI is initialised and finalised.
-func (ex *explainer) startup() {
-	loss, _, _ := ex.communication()
-	if loss < 0.1*ex.core {
-		return
-	}
-	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.startsOrEndsMPI(path) {
-			return 0
-		}
-		return 1
-	}}
-	ex.planRuntimes(func(times []int64) {
-		ex.addFinding(Finding{ID: "startup",
-			Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
-			Loss:     loss,
-			Gain:     ex.gain(times[0]),
-			WhatIf:   ex.whatIf(opt),
-			Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
-			Advice:   "Trace a longer run, or a window of it, to judge the rest."})
-	}, opt)
 }
 
 // findSerial adds a finding about the time during which only one thread of each process works.

@@ -313,8 +313,8 @@ func TestRegionsInsideOfCalls(t *testing.T) {
 }
 
 // TestVerdictOfOtherFactor checks that the verdict does not give the largest gain as the reason for a factor that it
-// does not explain. In the trace hand, serialisation is the lowest factor (docs/analyses/efficiency.md computes it by
-// hand), but communication has the largest gain.
+// does not explain, but the finding that does. In the trace hand, serialisation is the lowest factor
+// (docs/analyses/efficiency.md computes it by hand), but communication has the largest gain.
 func TestVerdictOfOtherFactor(t *testing.T) {
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource("../waits/testdata/hand/traces.otf2"),
 		&format.ReadOptions{})
@@ -326,7 +326,8 @@ func TestVerdictOfOtherFactor(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	expected := "serialisation, 0.78. The largest gain: communication itself takes 6 % of the time"
+	expected := "serialisation, 0.78: work takes longer at some locations than at others, and they wait for each other. " +
+		"The largest gain: communication itself takes 6 % of the time"
 	if !strings.Contains(p.Verdict, expected) {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
 	}

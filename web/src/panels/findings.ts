@@ -19,6 +19,7 @@ interface Source {
 /** sources has an entry for each type of finding. */
 const sources: Record<Finding["id"], Source> = {
   late: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
+  chain: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   lock: { panel: "waits", title: "Waits", choices: [["pattern", "lock-contention"]] },
   device: { panel: "waits", title: "Waits" },
   noise: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },

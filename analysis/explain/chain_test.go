@@ -1,0 +1,137 @@
+package explain_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// token records n ranks that pass on a token: rank k waits for it in MPI_Recv, computes for work ticks and sends it to
+// the next rank, which receives it one tick later.
+func token(n, rounds int, work int64) *trace.Recorder {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine := r.Machine("node")
+	ranks, free := make([]uint32, n), make([]int64, n)
+	for i := range ranks {
+		name := string(rune('a' + i))
+		ranks[i] = r.Thread(name, r.Process(name, machine))
+	}
+	sent := int64(0)
+	for i := range n * rounds {
+		from, loc := ranks[(i+n-1)%n], ranks[i%n]
+		if i > 0 {
+			r.Enter(loc, free[i%n], r.Region("MPI_Recv"))
+			r.Event(loc, sent+1, trace.Recv, trace.NoRef, []uint64{uint64(from), trace.Undefined, 0, 8})
+			r.Leave(loc, sent+1, r.Region("MPI_Recv"))
+			free[i%n] = sent + 1
+		}
+		begin := free[i%n]
+		r.Enter(loc, begin, r.Region("compute"))
+		r.Leave(loc, begin+work, r.Region("compute"))
+		sent = begin + work
+		if i < n*rounds-1 {
+			r.Enter(loc, sent, r.Region("MPI_Send"))
+			r.Event(loc, sent, trace.Send, trace.NoRef, []uint64{uint64(ranks[(i+1)%n]), trace.Undefined, 0, 8})
+			r.Leave(loc, sent, r.Region("MPI_Send"))
+		}
+		free[i%n] = sent
+	}
+	return r
+}
+
+// TestChain checks ranks that work one after another. While one computes for 1000 ticks, the others wait: they lose
+// 2/3 and 1/2 of the time of 3 and 2 ranks. All compute for the same time, so equal times gain nothing.
+func TestChain(t *testing.T) {
+	for n, loss := range map[int]float64{2: 1. / 2, 3: 2. / 3} {
+		p := page(t, token(n, 60, 1000))
+		if len(p.Findings) == 0 {
+			t.Fatalf("%d ranks: found no finding: %s", n, p.Verdict)
+		}
+		f := p.Findings[0]
+		if f.ID != "chain" || !slices.Equal(f.Path, []string{"compute"}) || f.LossShare < loss-0.02 ||
+			f.LossShare > loss+0.02 || f.Gain != 0 {
+			t.Errorf("%d ranks: found %+v, expected a chain with a loss of %.2f and no gain", n, f, loss)
+		}
+		expected := "compute runs at one location after another, and the others wait meanwhile."
+		if !strings.Contains(p.Verdict, "serialisation") || !strings.Contains(p.Verdict, expected) {
+			t.Errorf("%d ranks: found %q, expected serialisation because %s", n, p.Verdict, expected)
+		}
+	}
+}
+
+// TestPlacesOfCosts checks that a finding names only locations with a considerable part in the waits. The ranks a to d
+// compute for 1000 to 2500 ticks in 50 rounds, but a in one round for 2600. So d costs 49 * (500 + 1000 + 1500) ticks,
+// and a costs 100 + 600 + 1100.
+func TestPlacesOfCosts(t *testing.T) {
+	f := page(t, program(4, 50, func(rank, round int) int64 {
+		if rank == 0 && round == 20 {
+			return 2600
+		}
+		return 1000 + 500*int64(rank)
+	})).Findings
+	if len(f) == 0 || len(f[0].Locations) != 1 || !strings.Contains(f[0].Locations[0], "d") {
+		t.Errorf("found %+v, expected rank d only", f)
+	}
+}
+
+// barriers records two ranks that come to each of 50 barriers at the same time. Rank i leaves them after stay[i] ticks,
+// and its clock is early by shift[i].
+func barriers(t *testing.T, stay, shift [2]int64) *trace.Recorder {
+	t.Helper()
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine := r.Machine("node")
+	ranks := []uint32{r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))}
+	d := r.Defs()
+	set := trace.Set{ID: "0", Kind: "locations"}
+	for _, loc := range ranks {
+		id, err := strconv.ParseInt(d.Locations.At(loc).ID, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Members = append(set.Members, id)
+	}
+	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(set)}))
+	compute, barrier := r.Region("compute"), r.Region("MPI_Barrier")
+	for i, loc := range ranks {
+		end := 1000 - shift[i]
+		for round := range int64(50) {
+			at := 1000 - shift[i] + 1300*(round+1)
+			r.Enter(loc, end, compute)
+			r.Leave(loc, at, compute)
+			end = at + stay[i]
+			r.Enter(loc, at, barrier)
+			r.Event(loc, at, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, []uint64{0, comm, trace.Undefined, 0, 0, trace.Undefined})
+			r.Leave(loc, end, barrier)
+		}
+	}
+	return r
+}
+
+// TestCompletion checks the finding about communication in barriers that members leave at different times: one after 1
+// tick, and the other one after 300.
+func TestCompletion(t *testing.T) {
+	f := page(t, barriers(t, [2]int64{1, 300}, [2]int64{})).Findings
+	expected := []string{"15.05 ms in calls of communication libraries", "15.05 ms in MPI_Barrier",
+		"14.95 ms after another member had already left the same operation"}
+	if len(f) == 0 || f[0].ID != "transfer" || !slices.Equal(f[0].Evidence, expected) ||
+		!strings.Contains(f[0].Advice, "clocks that differ") {
+		t.Errorf("found %+v, expected %q", f, expected)
+	}
+}
+
+// TestVerdictOnClocks checks that the verdict warns of clocks that differ. The clock of the second rank is early, so
+// that it leaves 50 barriers 499 or 19 ticks before the first one comes. The run takes 65 000 ticks, and 50 * 19 are
+// less than 2 % of the time of both ranks.
+func TestVerdictOnClocks(t *testing.T) {
+	const warning = " Clocks differ by at least 499 µs, so all this may be wrong: weft align corrects them."
+	for early, expected := range map[int64]bool{500: true, 20: false} {
+		p := page(t, barriers(t, [2]int64{1, 1}, [2]int64{0, early}))
+		if strings.HasSuffix(p.Verdict, warning) != expected || strings.Contains(p.Verdict, "Clocks") != expected {
+			t.Errorf("%d ticks: found %q, expected a warning: %v", early, p.Verdict, expected)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+)
+
+// startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
+func (ex *explainer) startsOrEndsMPI(path uint32) bool {
+	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
+}
+
+// silentCall reports whether a path ends in a call of a region without events.
+func (ex *explainer) silentCall(path uint32) bool {
+	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+}
+
+// unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
+// the region has events, or the trace lacks the other side or the end of what the call waits for.
+func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
+	if ex.silentCall(at.Path) {
+		return t
+	}
+	return min(t, ex.h.Counts.Unknown[at])
+}
+
+// communication holds the time in ticks of calls of communication libraries, without waits.
+type communication struct {
+	startup float64            // of the calls that initialise or finalise MPI
+	unknown float64            // of calls whose waits are unknown
+	other   float64            // of all other calls
+	regions map[string]float64 // divides other by region
+}
+
+// communication returns the times of calls of communication libraries.
+func (ex *explainer) communication() communication {
+	c := communication{regions: map[string]float64{}}
+	for s, t := range ex.own {
+		switch {
+		case !ex.times.Communicates(s.Path):
+		case ex.startsOrEndsMPI(s.Path):
+			c.startup += float64(t)
+		default:
+			u := ex.unknown(s, t)
+			c.unknown += float64(u)
+			c.other += float64(t - u)
+			if names := ex.h.Log.PathNames(s.Path, ex.regions); len(names) > 0 {
+				c.regions[names[len(names)-1]] += float64(t - u)
+			}
+		}
+	}
+	return c
+}
+
+// completion returns the time in ticks that members stay in barriers and n-to-n operations after all have come and one
+// has left.
+func (ex *explainer) completion() float64 {
+	sum := 0.0
+	for _, p := range ex.waits.Patterns {
+		if p.Pattern == waitstate.BarrierCompletion.String() || p.Pattern == waitstate.NxNCompletion.String() {
+			sum += p.Time.Float()
+		}
+	}
+	return sum
+}
+
+// leastCalls is the least share of a region in the time of communication for which the finding names the region.
+const leastCalls = 0.1
+
+// transfer adds a finding about the time of communication without waits.
+func (ex *explainer) transfer() {
+	c := ex.communication()
+	loss := c.other
+	if loss < leastShare*ex.core {
+		return
+	}
+	f := Finding{ID: "transfer", Title: "Communication itself takes " + formatPercent(loss/ex.core) +
+		" of the time, waits left out",
+		Loss:     loss,
+		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.formatDuration(loss))},
+		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
+			"latencies."}
+	for _, region := range keysByValue(c.regions)[:min(2, len(c.regions))] {
+		if t := c.regions[region]; t >= leastCalls*loss {
+			f.Evidence = append(f.Evidence, fmt.Sprintf("%s in %s", ex.formatDuration(t), region))
+		}
+	}
+	if t := ex.completion(); t > causeShare*loss {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s after another member had already left the same operation",
+			ex.formatDuration(t)))
+		f.Advice = "Members leave an operation at different times: look for what disturbs them, such as more threads " +
+			"than cores, or for clocks that differ."
+	}
+	partly := map[uint32]bool{} // the paths of which Counts.Unknown has a part
+	for at := range ex.h.Counts.Unknown {
+		partly[at.Path] = true
+	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.times.Communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
+			return 0
+		}
+		return 1
+	}}
+	if len(partly) > 0 {
+		opt.At = func(path, loc uint32) float64 {
+			at := synclog.PathLocation{Path: path, Location: loc}
+			if t := ex.own[at]; partly[path] && t > 0 && !ex.startsOrEndsMPI(path) {
+				return float64(ex.unknown(at, t)) / float64(t)
+			}
+			return 1
+		}
+	}
+	ex.planRuntimes(func(times []int64) {
+		f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIf(opt)
+		ex.addFinding(f)
+	}, opt)
+}
+
+// startup adds a finding about the time in which MPI is initialised and finalised.
+func (ex *explainer) startup() {
+	loss := ex.communication().startup
+	if loss < 0.1*ex.core {
+		return
+	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.startsOrEndsMPI(path) {
+			return 0
+		}
+		return 1
+	}}
+	ex.planRuntimes(func(times []int64) {
+		ex.addFinding(Finding{ID: "startup",
+			Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
+			Loss:     loss,
+			Gain:     ex.gain(times[0]),
+			WhatIf:   ex.whatIf(opt),
+			Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
+			Advice:   "Trace a longer run, or a window of it, to judge the rest."})
+	}, opt)
+}
