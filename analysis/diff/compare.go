@@ -181,11 +181,15 @@ func (r *Result) reportedRows(t *table, exact *exactU) (rows []Row, compared int
 		compared++
 		both := t.pairTimes(p)
 		test := r.test(&both, exact)
-		if test != nil {
-			tests = append(tests, test)
-			t.tests[i] = test
-		}
+		t.tests[i] = test
 		row, reported := r.row(t, i)
+		switch c := r.testedChange(&row); {
+		case test == nil:
+		case max(c.A, c.B)+c.rounding() >= r.Least:
+			tests = append(tests, test)
+		default:
+			test.Q = 1 // whatever the difference is, the row is too small to be reported
+		}
 		if reported {
 			t.describe(p, &row)
 			if test != nil {

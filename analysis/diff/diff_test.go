@@ -565,3 +565,24 @@ func TestRuntimeOfProfile(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallRows checks that rows that are too small to be reported do not count for Q. Both main and f differ in all 4
+// runs, so that p is 2/70 for both: the pair of them has q = p. With the three others, q would be 5/2 * 2/70 = 0.071.
+func TestSmallRows(t *testing.T) {
+	var sides [2][]*trace.Recorder
+	for i := range 4 {
+		sides[0] = append(sides[0], run(fmt.Sprintf("main:%d[f:%d x:1 y:1 z:1]", 1000+i, 2000+i)))
+		sides[1] = append(sides[1], run(fmt.Sprintf("main:%d[f:%d x:1 y:1 z:1]", 1100+i, 2200+i)))
+	}
+	r := compare(t, diff.Options{Least: 0.001, Change: 0.02}, sides[0], sides[1])
+	for _, rows := range [][]diff.Row{r.Regions, r.Paths} {
+		if len(rows) != 2 {
+			t.Fatalf("found %d rows, expected main and f", len(rows))
+		}
+		for _, row := range rows {
+			if q := row.Test.Q; q < 2.0/70-1e-9 || q > 2.0/70+1e-9 || !row.Significant() {
+				t.Errorf("%s: found q = %g, expected p = 2/70", row.Region, q)
+			}
+		}
+	}
+}
