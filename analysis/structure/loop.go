@@ -19,9 +19,8 @@ type Loop struct {
 	// Steps holds the names of the steps of an iteration. For a call, this is the name of the region; for
 	// other events, the name of the kind.
 	Steps []string
-	// Iterations holds a window for each iteration, from its earliest begin to its latest end at any location.
-	// At a location, an iteration ends where the next one begins, and the last iteration ends with its last
-	// event. Windows of consecutive iterations can overlap.
+	// Iterations holds a window for each iteration, from its earliest begin at any location to the earliest begin of the
+	// next one. The last window ends with the latest event of an iteration.
 	Iterations []trace.Window
 }
 
@@ -68,9 +67,6 @@ func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loo
 			return nil, err
 		}
 		slices.SortFunc(l.iterations, func(a, b trace.Window) int { return cmp.Compare(a.From, b.From) })
-		for k := range l.iterations[:max(1, len(l.iterations))-1] {
-			l.iterations[k].To = l.iterations[k+1].From
-		}
 		if first < 0 {
 			first = i
 			loop.Iterations = l.iterations
@@ -85,6 +81,9 @@ func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loo
 			x := &loop.Iterations[k]
 			x.From, x.To = min(x.From, w.From), max(x.To, w.To)
 		}
+	}
+	for k := 1; k < len(loop.Iterations); k++ {
+		loop.Iterations[k-1].To = loop.Iterations[k].From
 	}
 	return loop, nil
 }

@@ -38,9 +38,9 @@ func TestFindLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// At location a, the iterations last from 600 to 610, from 610 to 630 and from 630 to 638. At b, they last from 605
-	// to 615, from 615 to 628 and from 628 to 636. A window ends before its To, so the last one ends at 639.
-	want := []trace.Window{{From: 600, To: 615}, {From: 610, To: 630}, {From: 628, To: 639}}
+	// The earliest begins are 600 and 610 at location a, and 628 at b. The latest end is 638 at a. A window ends before
+	// its To, so the last one ends at 639.
+	want := []trace.Window{{From: 600, To: 610}, {From: 610, To: 628}, {From: 628, To: 639}}
 	if !slices.Equal(loop.Iterations, want) || !slices.Equal(loop.Steps, []string{"work", "exchange"}) {
 		t.Errorf("found %v of %q, expected %v of work and exchange", loop.Iterations, loop.Steps, want)
 	}
@@ -77,5 +77,27 @@ func TestFindLoopOfStraggler(t *testing.T) {
 	want := []trace.Window{{From: 100, To: 200}, {From: 200, To: 300}, {From: 300, To: 321}}
 	if !slices.Equal(loop.Iterations, want) || !slices.Equal(loop.Steps, []string{"reduce"}) {
 		t.Errorf("found %v of %q, expected %v of reduce", loop.Iterations, loop.Steps, want)
+	}
+}
+
+// TestFindLoopOfWaits checks a loop whose only call is a barrier, as in a trace without calls of the program itself.
+// In each iteration, which takes 50, location a computes for 10 and waits for 40, while b computes for 50.
+func TestFindLoopOfWaits(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
+	for i, compute := range []int64{10, 50} {
+		loc := rec.Location(string(rune('a' + i)))
+		for n := range int64(5) {
+			rec.Enter(loc, 50*n+compute, rec.Region("MPI_Barrier"))
+			rec.Leave(loc, 50*n+50, rec.Region("MPI_Barrier"))
+		}
+	}
+	loop, err := structure.FindLoop(t.Context(), format.Recorded(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Window{{From: 10, To: 60}, {From: 60, To: 110}, {From: 110, To: 160}, {From: 160, To: 210},
+		{From: 210, To: 251}}
+	if !slices.Equal(loop.Iterations, want) {
+		t.Errorf("found %v, expected %v", loop.Iterations, want)
 	}
 }
