@@ -388,17 +388,13 @@ func (ex *explainer) setVerdict() {
 	ex.page.Verdict = text
 }
 
-// causeOf returns the finding that explains a factor: the first one if it does, or else the one with the greatest
-// loss; nil if no finding explains it.
+// causeOf returns the finding with the greatest loss of those that can explain a factor; nil if there is none.
 func (ex *explainer) causeOf(factor string) *Finding {
 	var cause *Finding
 	for i := range ex.page.Findings {
 		f := &ex.page.Findings[i]
 		if communicates := f.ID == "transfer" || f.ID == "startup"; communicates != (factor == "transfer") {
 			continue
-		}
-		if i == 0 {
-			return f
 		}
 		if cause == nil || f.Loss > cause.Loss {
 			cause = f
