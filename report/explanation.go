@@ -42,10 +42,10 @@ func (r *Report) findings() section {
 		if c := f.Command(); c != "" {
 			evidence = append(slices.Clip(evidence), "gain by "+c)
 		}
-		t.Rows = append(t.Rows, []cell{{Text: sentence(fmt.Sprintf("%d. %s", i+1, f.Title))},
+		t.Rows = append(t.Rows, []cell{prose(fmt.Sprintf("%d. %s", i+1, f.Title)),
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
-			text(string(f.Confidence)), text(where),
-			{Text: sentence(strings.Join(evidence, "; "))}, {Text: sentence(f.Advice)}})
+			text(string(f.Confidence)), {Text: name(where), Class: "prose"},
+			prose(strings.Join(evidence, "; ")), prose(f.Advice)})
 	}
 	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}
@@ -55,6 +55,9 @@ func (r *Report) findings() section {
 	s.table(t, maxRows)
 	return s
 }
+
+// prose returns a cell for sentences, which is wide enough to read them on a narrow screen. Its table then scrolls.
+func prose(s string) cell { return cell{Text: sentence(s), Class: "prose"} }
 
 // efficiency returns the section of the efficiency factors.
 func (r *Report) efficiency() section {

@@ -231,10 +231,16 @@ func TestSentences(t *testing.T) {
 		"76.03 ms of lock-contention"}
 	r.Explanation = &explain.Page{Verdict: verdict, Findings: []explain.Finding{{Evidence: evidence}},
 		Efficiency: &efficiency.Result{}}
-	_, text := texts(t, write(t, r))
+	page := write(t, r)
+	_, text := texts(t, page)
 	for _, want := range []string{verdict, strings.Join(evidence, "; ")} {
 		if !strings.Contains(text, want) {
 			t.Errorf("found no %q in the page", want)
 		}
+	}
+	// Otherwise a window of 800 pixels has one word in a line.
+	style := strings.Contains(string(page), "td.prose { min-width: 12em; }")
+	if n := strings.Count(string(page), `<td class="prose">`); n != 4 || !style {
+		t.Errorf("found %d cells with a least width, expected those of title, place, evidence and advice", n)
 	}
 }
