@@ -177,9 +177,9 @@ func (x *changer) to(r *row, target Target) (locations []uint32, ok bool) {
 	return locations, locations != nil
 }
 
-// ways is the number of ways to change times to a mean: by one factor, in proportion, and equally. See
+// ways is the number of ways to change times to a mean: by one factor, in proportion, equally, and with a limit. See
 // [iterations.Balance].
-const ways = 3
+const ways = 4
 
 // lengths holds the changes to a length, for each way to change times to a mean.
 type lengths struct {
@@ -197,7 +197,7 @@ func (x *changer) options() ([]retime.Options, error) {
 	}
 	var times *iterations.Times
 	var subjects []TargetError // the error of each subject, if none of its times change
-	l := lengths{factors: [ways]map[uint32]map[uint32]float64{{}, {}, {}}}
+	l := lengths{factors: [ways]map[uint32]map[uint32]float64{{}, {}, {}, {}}}
 	changed := map[TargetError]bool{} // whether some times change
 	for _, p := range x.paths {
 		for _, target := range []Target{Median, Mean, Steady} {
@@ -250,7 +250,7 @@ func (l *lengths) add(times *iterations.Times, path uint32, to Target, locations
 		}
 		l.means = true
 		b := times.Balance(path, shortened, reference)
-		for way, s := range [ways]iterations.Stretch{nil, b.InProportion, b.Equally} {
+		for way, s := range [ways]iterations.Stretch{nil, b.InProportion, b.Equally, b.Limited} {
 			if s == nil {
 				l.factors[way][path] = b.Factors
 			} else {

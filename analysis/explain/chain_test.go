@@ -135,3 +135,17 @@ func TestVerdictOnClocks(t *testing.T) {
 		}
 	}
 }
+
+// TestSingleDelay checks the gain for a rank that is late in one of 20 iterations only. There is one other rank, so
+// that no median of the iteration exists. Both ranks compute for 8000 ticks, and one of them once for 28 000.
+func TestSingleDelay(t *testing.T) {
+	f := page(t, program(2, 20, func(rank, round int) int64 {
+		if rank == 1 && round == 7 {
+			return 28_000
+		}
+		return 8000
+	})).Findings
+	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 20_000 || f[0].WhatIf != "compute@b=mean" {
+		t.Errorf("found %+v, expected that b is late by 20 000 ticks", f)
+	}
+}

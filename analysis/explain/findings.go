@@ -104,7 +104,7 @@ func (ex *explainer) planLate(d *delay) {
 	if slow != nil {
 		reference, shortened = spread[:len(spread)-len(slow)], slow
 	}
-	changes := ex.balancedOptions(d.path, shortened, reference)
+	changes, limited := ex.balancedOptions(d.path, shortened, reference)
 	balancings := len(changes)
 	locks := d.patterns[waitstate.LockContention.String()]*ex.locks + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
@@ -122,7 +122,16 @@ func (ex *explainer) planLate(d *delay) {
 	if withDevices {
 		changes = append(changes, withoutPath(d.path))
 	}
+	kinds := len(changes) // the changes by which the kind of the finding is determined
+	if limited != nil {
+		changes = append(changes, retime.Options{Transfer: 1, Stretch: limited})
+	}
 	ex.planRuntimes(func(times []int64) {
+		limitedGain := int64(0)
+		for _, t := range times[kinds:] {
+			limitedGain = ex.gain(t)
+		}
+		times = times[:kinds]
 		if n := len(times) - 1; withDevices {
 			if 2*ex.gain(slices.Min(times[:n])) <= ex.gain(times[n]) {
 				ex.addDevice(f, d, onDevice, times[n])
@@ -151,15 +160,19 @@ func (ex *explainer) planLate(d *delay) {
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
 		lateness.byLocks = without > max(f.Gain, lateness.noiseGain) ||
 			locks > causeShare*d.cost && (held || without == f.Gain)
-		lateness.inTurn = !lateness.byLocks && !withDevices && inTurn(d, lateness, max(f.Gain, lateness.noiseGain))
+		lateness.inTurn = !lateness.byLocks && !withDevices &&
+			inTurn(d, lateness, max(f.Gain, lateness.noiseGain, limitedGain))
 		ex.describeLate(&f, d, lateness)
 		switch f.ID {
 		case "lock":
 			f.WhatIf = ex.whatIf(changes[balancings])
 		case "noise":
 			f.WhatIf = ex.whatIfWord(d.path, nil, criticalpath.Median)
-		case "chain":
-			if lateness.byNoise {
+		default:
+			if f.Gain < limitedGain {
+				f.Gain, f.WhatIf = limitedGain, ex.whatIfWord(d.path, slow.Locations(), criticalpath.Mean)
+			}
+			if f.ID == "chain" && lateness.byNoise && lateness.noiseGain > f.Gain {
 				f.Gain, f.WhatIf = lateness.noiseGain, ex.whatIfWord(d.path, nil, criticalpath.Median)
 			}
 		}
@@ -167,8 +180,10 @@ func (ex *explainer) planLate(d *delay) {
 	}, changes...)
 }
 
-// balancedOptions returns options in which the times of a path are as long as the mean of the reference locations.
-func (ex *explainer) balancedOptions(path uint32, shortened, reference iterations.Spread) []retime.Options {
+// balancedOptions returns options in which the times of a path are as long as the mean of the reference locations. In
+// limited only the longest times become shorter; it is nil if no times can be limited.
+func (ex *explainer) balancedOptions(path uint32, shortened, reference iterations.Spread) (list []retime.Options,
+	limited iterations.Stretch) {
 	b := ex.times.Balance(path, shortened, reference)
 	byFactor := retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
 		if factor, ok := b.Factors[loc]; ok && p == path {
@@ -179,12 +194,12 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference iteration
 	if path == synclog.NoPath {
 		byFactor.Start = func(loc uint32) float64 { return byFactor.At(path, loc) }
 	}
-	list := []retime.Options{byFactor}
+	list = []retime.Options{byFactor}
 	if b.InProportion != nil {
 		list = append(list, retime.Options{Transfer: 1, Stretch: b.InProportion},
 			retime.Options{Transfer: 1, Stretch: b.Equally})
 	}
-	return list
+	return list, b.Limited
 }
 
 // withoutPath returns the options of a run in which a path takes no time.

@@ -348,13 +348,16 @@ func (x *Times) SingleLate(path uint32) (loc uint32, ok bool) {
 	return loc, ok && most > singleLateShare*total
 }
 
-// Balance holds three ways to make times of a path as long as a mean.
+// Balance holds four ways to make times of a path as long as a mean.
 type Balance struct {
 	// Factors holds a factor of at most 1 by location.
 	Factors map[uint32]float64
 	// InProportion multiplies the times in each series by one factor, Equally shortens all of them by the same time. Both
 	// are nil if the path has no series with several iterations at all locations.
 	InProportion, Equally Stretch
+	// Limited shortens the longest times of a location to a limit, and leaves the others: so a delay in a single iteration
+	// goes. It is nil if the path has no series with several iterations at any of these locations.
+	Limited Stretch
 }
 
 // Balance makes the times of a path at some locations, which have longer times than reference, as long as the mean of
@@ -396,7 +399,66 @@ func (x *Times) Balance(path uint32, shortened, reference Spread) Balance {
 		}))
 	}
 	b.InProportion, b.Equally = Join(inProportion), Join(equally)
+	b.Limited = x.limited(path, shortened, target)
 	return b
+}
+
+// limited returns the field Limited of a balance. target is the mean of the reference locations. The series of a path
+// have different times, so the limit is one for all of them.
+func (x *Times) limited(path uint32, shortened Spread, target float64) Stretch {
+	var all []*series
+	for _, s := range x.series {
+		if s.path == path && s.iterations > 1 {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	limits := make([]int64, len(x.h.Locations)) // indexed by location
+	for i := range limits {
+		limits[i] = math.MaxInt64
+	}
+	var list []Stretch
+	for _, t := range shortened {
+		if excess := float64(t.Time) - target; excess > 0 {
+			limits[t.Location] = limitOf(all, t.Location, excess)
+		}
+	}
+	for _, s := range all {
+		if slices.ContainsFunc(s.locations, func(loc uint32) bool { return limits[loc] < math.MaxInt64 }) {
+			list = append(list, s.withTimes(func(loc uint32, _ int, t int64) int64 { return min(t, limits[loc]) }))
+		}
+	}
+	return Join(list)
+}
+
+// limitOf returns the least limit to which the longest times of a location can be shortened so that all become shorter
+// by no more than excess ticks together. It is at least 0.
+func limitOf(list []*series, loc uint32, excess float64) int64 {
+	above := func(limit int64) float64 { // the time that a limit takes away
+		sum := 0.0
+		for _, s := range list {
+			for _, t := range s.times[loc] {
+				sum += float64(max(0, t.time-limit))
+			}
+		}
+		return sum
+	}
+	least, most := int64(0), int64(0) // the limit is in between
+	for _, s := range list {
+		for _, t := range s.times[loc] {
+			most = max(most, t.time)
+		}
+	}
+	for least < most {
+		if middle := least + (most-least)/2; above(middle) <= excess {
+			most = middle
+		} else {
+			least = middle + 1
+		}
+	}
+	return most
 }
 
 // Join returns a function that applies all functions of a list. A time must belong to one of them at most. It is nil if

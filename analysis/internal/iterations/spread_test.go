@@ -18,3 +18,21 @@ func TestBalanceManyLocations(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOf checks the limit to which the longest times become shorter. The times are 3, 10, 20 and 12 in two series.
+// With the limit 12 they are shorter by 8, with 11 by 9 + 1, with 9 by 11 + 3 + 1, and with 3 by 17 + 9 + 7.
+func TestLimitOf(t *testing.T) {
+	times := func(list ...int64) *series {
+		s := &series{times: map[uint32][]timeBefore{}}
+		for _, x := range list {
+			s.times[1] = append(s.times[1], timeBefore{time: x})
+		}
+		return s
+	}
+	list := []*series{times(3, 10), times(20, 12)}
+	for excess, want := range map[float64]int64{0: 20, 7.5: 13, 8: 12, 9.5: 12, 10: 11, 15: 9, 33: 3, 45: 0, 100: 0} {
+		if x := limitOf(list, 1, excess); x != want {
+			t.Errorf("%v: found a limit of %d, expected %d", excess, x, want)
+		}
+	}
+}
