@@ -148,4 +148,9 @@ func TestSingleDelay(t *testing.T) {
 	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 20_000 || f[0].WhatIf != "compute@b=mean" {
 		t.Errorf("found %+v, expected that b is late by 20 000 ticks", f)
 	}
+	expected := []string{"180 ms there, 160 ms in the mean of the others", "20 ms of it in 1 of 20 iterations",
+		"20 ms of wait-at-barrier"}
+	if !slices.Equal(f[0].Evidence, expected) {
+		t.Errorf("found %q, expected %q", f[0].Evidence, expected)
+	}
 }

@@ -397,6 +397,13 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		}
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
 			ex.formatDuration(t.slow.Mean()), ex.formatDuration(t.target)))
+		if len(t.slow) == 1 {
+			o := ex.times.Outliers(d.path, t.slow[0].Location, causeShare*(t.slow.Mean()-t.target))
+			if o.Longer > 0 {
+				f.Evidence = append(f.Evidence, fmt.Sprintf("%s of it in %d of %d iterations", ex.formatDuration(float64(o.Time)),
+					o.Longer, o.Iterations))
+			}
+		}
 	default:
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		switch {

@@ -36,3 +36,18 @@ func TestLimitOf(t *testing.T) {
 		}
 	}
 }
+
+// TestOutliers checks how many iterations explain a difference. The longest one of 30, 9, 20, 8 and 7 is longer by 10
+// than the next one, the two longest by 21 + 11 and the three longest by 22 + 12 + 1.
+func TestOutliers(t *testing.T) {
+	s := &series{path: 2, times: map[uint32][]timeBefore{1: {{time: 30}, {time: 9}, {time: 20}, {time: 8}, {time: 7}}}}
+	x := &Times{series: []*series{s}}
+	for least, want := range map[float64]Outliers{5: {1, 5, 10}, 10: {2, 5, 32}, 32: {3, 5, 35}, 35: {}} {
+		if o := x.Outliers(2, 1, least); o != want {
+			t.Errorf("%v: found %+v, expected %+v", least, o, want)
+		}
+	}
+	if o := x.Outliers(1, 1, 5); o != (Outliers{}) {
+		t.Errorf("found %+v for another path", o)
+	}
+}
