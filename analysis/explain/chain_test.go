@@ -154,3 +154,21 @@ func TestSingleDelay(t *testing.T) {
 		t.Errorf("found %q, expected %q", f[0].Evidence, expected)
 	}
 }
+
+// TestLittleTimeOfLaterThreads checks that only first threads are compared if the others have hardly any time in the
+// call path. Rank a computes for 50 * 3000 ticks and rank b for 50 * 1000. Their second threads compute for 10, and for
+// 4000 or 6000. A twentieth of the mean of the first threads is 5000.
+func TestLittleTimeOfLaterThreads(t *testing.T) {
+	for long, mean := range map[int64]string{4000: "50 ms", 6000: "18.67 ms"} {
+		r := program(2, 50, func(rank, _ int) int64 { return []int64{3000, 1000}[rank] })
+		for i, time := range []int64{10, long} {
+			loc := r.Thread("later", r.Defs().Locations.At(uint32(i)).Group)
+			r.Enter(loc, 0, r.Region("compute"))
+			r.Leave(loc, time, r.Region("compute"))
+		}
+		f := page(t, r).Findings
+		if expected := "150 ms there, " + mean + " in the mean of the others"; len(f) == 0 || f[0].Evidence[0] != expected {
+			t.Errorf("%d ticks: found %+v, expected %s", long, f, expected)
+		}
+	}
+}

@@ -18,8 +18,9 @@ type LocationTime struct {
 }
 
 // Spread returns the times of a path at the locations that could do the work of the path. The time outside of all
-// regions includes the time before the first event. The locations are the first threads of processes. If any later
-// thread spends time in the path, or if there is only one process, they are all threads. If only streams of devices
+// regions includes the time before the first event. The locations are the first threads of processes. If a later thread
+// spends at least leastLater of the mean time of the first ones in the path, or if there is only one process, they are
+// all threads. If only streams of devices
 // spend time in the path, they are these streams, and the first stream of each process without one of them.
 func (x *Times) Spread(path uint32) Spread {
 	spread := x.threads(path)
@@ -34,10 +35,14 @@ func (x *Times) Spread(path uint32) Spread {
 	return spread
 }
 
+// leastLater is the least ratio of the time of a later thread in a path to the mean of the first threads for which both
+// do the same work. Otherwise the first threads work there alone: a recorder may open the region in all threads.
+const leastLater = 0.05
+
 // threads returns the times of a path at threads, as Spread does.
 func (x *Times) threads(path uint32) Spread {
 	var first, later Spread
-	visited := false
+	most := int64(0) // the greatest time of a later thread
 	for _, loc := range x.h.Log.Locations() {
 		if d := x.h.Log.Defs; d.Locations.Has(loc) {
 			if k := d.Locations.At(loc).Kind; !k.IsProcessor() || k == trace.StreamLocation {
@@ -49,12 +54,12 @@ func (x *Times) threads(path uint32) Spread {
 			t.Time += x.Start(loc)
 		}
 		if int64(loc) < int64(len(x.later)) && x.later[loc] {
-			later, visited = append(later, t), visited || t.Time > 0
+			later, most = append(later, t), max(most, t.Time)
 		} else {
 			first = append(first, t)
 		}
 	}
-	if visited || len(first) == 1 {
+	if len(first) == 1 || most > 0 && float64(most) >= leastLater*first.Mean() {
 		first = append(first, later...)
 	}
 	return first.sort()
