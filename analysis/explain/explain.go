@@ -393,7 +393,8 @@ func (ex *explainer) causeOf(factor string) *Finding {
 	var cause *Finding
 	for i := range ex.page.Findings {
 		f := &ex.page.Findings[i]
-		if communicates := f.ID == "transfer" || f.ID == "startup"; communicates != (factor == "transfer") {
+		communicates := f.ID == "transfer" || f.ID == "startup"
+		if communicates != (factor == "transfer") || f.ID == "slowing" { // growth alone lowers no factor
 			continue
 		}
 		if cause == nil || f.Loss > cause.Loss {
