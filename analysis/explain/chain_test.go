@@ -173,12 +173,11 @@ func TestLittleTimeOfLaterThreads(t *testing.T) {
 	}
 }
 
-// TestVerdictOfGrowth checks that growth does not explain load balance. Two ranks compute for 1000 ticks, and one of
-// them for 200 ticks more in each further of 20 iterations: 20 000 and 58 000 in all. So the mean is 39 000, and load
-// balance is 39/58.
+// TestVerdictOfGrowth checks that growth does not explain load balance. Two ranks compute for 1000 ticks, and for 100
+// and 150 ticks more in each further of 20 iterations: 39 000 and 48 500 in all. Load balance is 43 750/48 500.
 func TestVerdictOfGrowth(t *testing.T) {
-	p := page(t, program(2, 20, func(rank, round int) int64 { return 1000 + int64(200*rank*round) }))
-	expected := "The lowest factor is load balance, 0.67: compute takes longer at b"
+	p := page(t, program(2, 20, func(rank, round int) int64 { return 1000 + int64((100+50*rank)*round) }))
+	expected := "The lowest factor is load balance, 0.90: compute takes longer at b"
 	if !strings.Contains(p.Verdict, expected) || find(t, p, "slowing").Gain == 0 {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
 	}
