@@ -558,8 +558,8 @@ func TestVerdictWithoutCause(t *testing.T) {
 	}
 }
 
-// TestVerdictOnClocks checks a message that is received before it is sent, in a run of 1000 ms. The verdict warns if the
-// clocks differ by 2 % of the runtime or more.
+// TestVerdictOnClocks checks a message that is received before it is sent, in a run of 1000 ms. The verdict warns if
+// the clocks differ by 2 % of the runtime or more.
 func TestVerdictOnClocks(t *testing.T) {
 	for _, c := range []struct {
 		early int64 // how long before the send the receive ends, in ms
