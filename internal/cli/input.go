@@ -271,9 +271,16 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 		open = nil
 		if st, err := os.Stat(arg); err == nil && st.IsDir() {
 			return &exitError{exitIO, fmt.Errorf("%s: found a directory, expected a trace file%s", arg, a.suggestTrace(arg))}
-		} else if err == nil && (!st.Mode().IsRegular() || isCompressed(arg)) {
+		} else if err == nil && !st.Mode().IsRegular() {
 			// A pipe or device can be read only once.
 			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
+		} else if err == nil && isCompressed(arg) {
+			bar := a.newBar("unpacking " + arg)
+			defer bar.remove()
+			open, name = func() (io.ReadCloser, error) {
+				f, err := os.Open(arg)
+				return &measuredFile{File: f, size: st.Size(), bar: bar}, err
+			}, arg
 		}
 	}
 	if open == nil {

@@ -57,6 +57,21 @@ func isCompressed(path string) bool {
 	return compression.CanRead(head[:n])
 }
 
+// measuredFile is a file that shows on a bar how much of it has been read.
+type measuredFile struct {
+	*os.File
+	read, size int64
+	bar        *bar
+}
+
+// Read reads the next bytes of the file.
+func (f *measuredFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.read += int64(n)
+	f.bar.setProgress(f.read, f.size)
+	return n, err
+}
+
 // stdinName is the name of the only file in a [stdinFS].
 const stdinName = "stdin"
 
