@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -185,6 +186,14 @@ func Unreadable(path string, err error) *trace.Defect {
 		d.Found, d.Expected = d.Found[:i], d.Found[i+len(", expected "):]
 	}
 	return d
+}
+
+// DamagedCompression returns the defect of a compressed trace whose data are damaged or end early. compression is the
+// name of the compression, size the number of bytes that could be uncompressed, and err the error after them.
+func DamagedCompression(path, compression string, size int64, err error) *trace.Defect {
+	return &trace.Defect{Rule: "trace.compression", Severity: severity("trace.compression"),
+		Position: trace.Position{File: path}, Found: fmt.Sprintf("damaged data of %s (%v)", compression, err),
+		Expected: fmt.Sprintf("complete data; weft reads the %s before the damage", plural.Of(size, "byte"))}
 }
 
 // setPlace sets the offset or the line of a position from its text. It returns false for another text.

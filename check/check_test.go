@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -373,6 +374,12 @@ func TestRules(t *testing.T) {
 		}
 	}
 	tested["trace.unreadable"] = true
+	const want = "a.etf.gz: error: trace.compression: found damaged data of gzip (unexpected EOF), expected complete " +
+		"data; weft reads the 1 byte before the damage"
+	if got := DamagedCompression("a.etf.gz", "gzip", 1, io.ErrUnexpectedEOF).Error(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	tested["trace.compression"] = true
 	for _, r := range Rules() {
 		if !tested[r.ID] {
 			t.Errorf("no test of rule %s", r.ID)

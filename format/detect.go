@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/compression"
 	"github.com/weft-trace/weft/internal/lines"
 )
 
@@ -34,6 +35,10 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	head = head[:n]
+	if packed := compression.NameOf(head); packed != "" { // even if an archive contains the text of a trace
+		return nil, fmt.Errorf("%s: %w: found a file of %s, expected %s; unpack it first", src.Path, ErrUnknown, packed,
+			titles(formats))
+	}
 	best := Probe(formats, src.Name, head, 1)
 	switch {
 	case isBlank(head) && (best == nil || !best.About().EmptyMain) && isBlankToEnd(f):

@@ -72,7 +72,8 @@ type RunSummary struct {
 	// Waiting is the time of all waits, and WaitingShare its share of the time of all threads and streams, from 0 to 1.
 	Waiting      trace.Ticks `json:"waiting"`
 	WaitingShare float64     `json:"waitingShare"`
-	// Regions holds the regions with the most time, at most five.
+	// Regions holds the regions with the most time, at most five. After the first one, it leaves out those with less than
+	// 0.05 % of the time.
 	Regions []Region `json:"regions"`
 }
 
@@ -125,8 +126,9 @@ type Finding struct {
 const (
 	// leastShare is the least share of the time of all threads that a loss must have to be a finding.
 	leastShare   = iterations.LeastShare
-	causeShare   = 0.5 // share of a loss above which a single cause explains the loss
-	mostFindings = 10  // greatest number of findings on a page
+	leastShown   = 0.0005 // least share of a region on the page, which is not 0.0 % when rounded
+	causeShare   = 0.5    // share of a loss above which a single cause explains the loss
+	mostFindings = 10     // greatest number of findings on a page
 )
 
 // explainer finds the losses of a history.
@@ -270,7 +272,11 @@ func (ex *explainer) summarizeTimes() {
 	slices.SortFunc(ex.page.regions, func(a, b Region) int {
 		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(a.Region, b.Region))
 	})
-	ex.page.Ran.Regions = append(ex.page.Ran.Regions, ex.page.regions[:min(5, len(ex.page.regions))]...)
+	for i, r := range ex.page.regions[:min(5, len(ex.page.regions))] {
+		if i == 0 || r.Share >= leastShown {
+			ex.page.Ran.Regions = append(ex.page.Ran.Regions, r)
+		}
+	}
 }
 
 // addFinding adds a finding to the page if its loss or its gain is large enough. The loss can be a small share of the
@@ -381,8 +387,8 @@ func (ex *explainer) setVerdict() {
 		text += fmt.Sprintf(" Calls whose waits are unknown take %s of the time of all threads.", formatPercent(unknown))
 	}
 	v := ex.waits.Violations
-	if float64(v.Messages+v.Operations)*float64(v.Worst) >= leastShare*ex.core { // the greatest error that this can be
-		text += fmt.Sprintf(" Clocks differ by at least %s, so all this may be wrong: weft align corrects them.",
+	if v.Messages+v.Operations > 0 && float64(v.Worst) >= leastShare*float64(ex.page.Ran.Runtime) {
+		text += fmt.Sprintf(" Clocks differ by up to %s: the figures are not to be trusted; see weft align.",
 			ex.page.Clock.FormatDuration(v.Worst))
 	}
 	ex.page.Verdict = text

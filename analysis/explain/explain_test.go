@@ -557,3 +557,59 @@ func TestVerdictWithoutCause(t *testing.T) {
 		t.Errorf("found the verdict %q, expected %q", v, want)
 	}
 }
+
+// TestVerdictOnClocks checks a message that is received before it is sent, in a run of 1000 ms. The verdict warns if
+// the clocks differ by 2 % of the runtime or more.
+func TestVerdictOnClocks(t *testing.T) {
+	for _, c := range []struct {
+		early int64 // how long before the send the receive ends, in ms
+		warns bool
+	}{{0, false}, {19, false}, {20, true}} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		machine := r.Machine("node")
+		a, b := r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))
+		send, receive, work := r.Region("MPI_Send"), r.Region("MPI_Recv"), r.Region("work")
+		r.Enter(a, 0, work)
+		r.Leave(a, 500, work)
+		r.Enter(a, 500, send)
+		r.Send(a, 500, b, 0, 8)
+		r.Leave(a, 501, send)
+		r.Enter(a, 501, work)
+		r.Leave(a, 1000, work)
+		r.Enter(b, 0, work)
+		r.Leave(b, 300, work)
+		r.Enter(b, 300, receive)
+		r.Recv(b, 500-c.early, a, 0, 8)
+		r.Leave(b, 500-c.early, receive)
+		r.Enter(b, 500-c.early, work)
+		r.Leave(b, 1000, work)
+		const want = " Clocks differ by up to 20 ms: the figures are not to be trusted; see weft align."
+		if v := page(t, r).Verdict; strings.Contains(v, "Clocks") != c.warns || c.warns && !strings.HasSuffix(v, want) {
+			t.Errorf("%d ms: found %q, expected a warning: %v", c.early, v, c.warns)
+		}
+	}
+}
+
+// TestShortRegions checks that the page leaves out regions with less than 0.05 % of the time, which texts would show as
+// 0.0 %, but not one with 0.05 %.
+func TestShortRegions(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc := r.Thread("a", r.Process("a", r.Machine("node")))
+	now := int64(0)
+	for _, x := range []struct {
+		name  string
+		ticks int64
+	}{{"work", 9991}, {"short", 5}, {"shorter", 4}} {
+		region := r.Region(x.name)
+		r.Enter(loc, now, region)
+		now += x.ticks
+		r.Leave(loc, now, region)
+	}
+	var names []string
+	for _, x := range page(t, r).Ran.Regions {
+		names = append(names, x.Region)
+	}
+	if want := []string{"work", "short"}; !slices.Equal(names, want) {
+		t.Errorf("found %q, expected %q", names, want)
+	}
+}

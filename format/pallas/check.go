@@ -2,10 +2,7 @@ package pallas
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -598,69 +595,4 @@ func (v *Vector) sumsAgree() bool {
 	mean := sum / values // means are rounded down, so that this one may be too small by 1
 	return v.Min == low && v.Max == high &&
 		(!means || v.Mean == mean || len(v.Blocks) > 1 && v.Mean == mean+1)
-}
-
-// fileWindow holds a section of a block file in memory, because most blocks are read in the order of
-// the file.
-type fileWindow struct {
-	d       *dataFile
-	r       *blockReader
-	single  bool // most blocks have been kept, so the others are read one by one
-	missing bool // the file is missing, and has already been reported as missing
-	b       []byte
-	from    uint64
-	side    []byte
-}
-
-// windowBytes is the size of a section of a file that is read at once.
-const windowBytes = 1 << 20
-
-// block returns the stored bytes of a block.
-func (w *fileWindow) block(x *Block) ([]byte, error) {
-	if w.single || x.Offset < w.from && w.r.isKept(w.d, x) { // vectors may share a block
-		return w.r.load(w.d, x)
-	}
-	head, err := w.bytes(x.Offset, 8, x.Offset)
-	if err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint64(head)
-	if n > 64*maxBlock {
-		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(n, "byte")),
-			fmt.Sprintf("at most %d", 64*maxBlock))
-	}
-	return w.bytes(x.Offset+8, n, x.Offset)
-}
-
-// bytes returns the n bytes of the file at offset at. They are valid until the next call. block is the offset
-// of the block that contains these bytes, for error messages.
-func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
-	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
-		return w.b[at-w.from : at-w.from+n], nil
-	}
-	var b []byte
-	err := w.d.withFile(func(f format.DataFile, size int64) error {
-		if at > uint64(size) || n > uint64(size)-at {
-			return missingBlock(w.d.path, size, block)
-		}
-		if at < w.from { // vectors share this block; keep the window, because the next blocks follow it
-			w.side = slices.Grow(w.side[:0], int(n))[:n]
-			b = w.side
-		} else {
-			have := min(uint64(size)-at, max(n, windowBytes)) // most files are small
-			w.b = slices.Grow(w.b[:0], int(have))[:have]
-			w.from = at
-			b = w.b
-		}
-		_, err := f.ReadAt(b, int64(at))
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return err
-	})
-	if err != nil {
-		w.b, w.from = nil, 0
-		return nil, err
-	}
-	return b[:n], nil
 }

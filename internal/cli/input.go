@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/nearest"
@@ -92,6 +93,7 @@ type input struct {
 	notFound string
 	hidden   []uint32 // attributes that applying the selection has added
 	bar      *bar
+	damage   *trace.Defect // of the compressed file; nil if there is none
 	close    []func() error
 }
 
@@ -220,6 +222,11 @@ func (in *input) openTrace(ctx context.Context, r *inputFlags) error {
 
 // openFile opens the file without roles and clock correction.
 func (in *input) openFile(ctx context.Context, opt *format.ReadOptions) error {
+	if in.damage != nil {
+		if err := opt.Defect(in.damage); err != nil {
+			return err
+		}
+	}
 	f, err := in.format.Open(ctx, in.src, opt)
 	if err != nil {
 		return err
@@ -251,8 +258,8 @@ func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input
 	return in, nil
 }
 
-// findFile finds the file that an argument names. It copies standard input ("-"), pipes and devices to a
-// temporary file.
+// findFile finds the file that an argument names. It copies standard input ("-"), pipes, devices and compressed files
+// to a temporary file, without their compression.
 func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
@@ -267,16 +274,36 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 		} else if err == nil && !st.Mode().IsRegular() {
 			// A pipe or device can be read only once.
 			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
+		} else if err == nil && isCompressed(arg) {
+			bar := a.newBar("unpacking " + arg)
+			defer bar.remove()
+			open, name = func() (io.ReadCloser, error) {
+				f, err := os.Open(arg)
+				return &measuredFile{File: f, size: st.Size(), bar: bar}, err
+			}, arg
 		}
 	}
-	if open != nil {
-		f, size, err := copyToTemporary(ctx, open)
-		if err != nil {
-			in.Close()
-			return err
-		}
-		in.close = append(in.close, f.Close)
-		in.src = format.Source{FS: stdinFS{f, size}, Name: stdinName, Path: name}
+	if open == nil {
+		return nil
+	}
+	f, r, err := copyToTemporary(ctx, open)
+	if err != nil {
+		in.Close()
+		return err
+	}
+	in.close = append(in.close, f.Close)
+	in.src = format.Source{FS: stdinFS{f, r.Size}, Name: stdinName, Path: name}
+	if r.Damage == nil {
+		return nil
+	}
+	if r.Size == 0 {
+		in.Close()
+		return &exitError{exitDefects, fmt.Errorf("%s: found damaged data of %s (%w), expected a compressed trace", name,
+			r.Name, r.Damage)}
+	}
+	in.damage = check.DamagedCompression(name, r.Name, r.Size, r.Damage)
+	if in.report == nil { // the command lists no defects
+		printf(a.err, "weft: %v\n", in.damage)
 	}
 	return nil
 }
@@ -325,8 +352,8 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 		}
 	}
 	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {
-		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
-			f.About().Title)
+		return nil, usageError("%s: found %s, which is several files, expected the name of its uncompressed main file",
+			src.Path, f.About().Title)
 	}
 	return f, err
 }

@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 )
 
-// copyToTemporary copies a stream to a temporary file. It returns when the context is cancelled, even if the
-// stream delivers nothing or if no process writes to the pipe.
-func copyToTemporary(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, int64, error) {
+// copyToTemporary copies the uncompressed contents of a stream to a temporary file. It also returns the reader of the
+// contents, which has reached the end. It returns when the context is cancelled, even if the stream delivers nothing or
+// if no process writes to the pipe.
+func copyToTemporary(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, *compression.Reader,
+	error) {
 	type result struct {
-		f    format.DataFile
-		size int64
-		err  error
+		f   format.DataFile
+		r   *compression.Reader
+		err error
 	}
 	done := make(chan result, 1)
 	go func() {
@@ -25,15 +29,47 @@ func copyToTemporary(ctx context.Context, open func() (io.ReadCloser, error)) (f
 			return
 		}
 		defer r.Close()
-		f, n, err := format.Spill(r)
-		done <- result{f, n, err}
+		contents, err := compression.NewReader(r)
+		if err != nil {
+			done <- result{err: err}
+			return
+		}
+		f, _, err := format.Spill(contents)
+		done <- result{f, contents, err}
 	}()
 	select {
 	case x := <-done:
-		return x.f, x.size, x.err
+		return x.f, x.r, x.err
 	case <-ctx.Done():
-		return nil, 0, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+}
+
+// isCompressed reports whether a file is compressed in a way that weft can read.
+func isCompressed(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, compression.HeadSize)
+	n, _ := io.ReadFull(f, head) // another error than a short file is reported later
+	return compression.CanRead(head[:n])
+}
+
+// measuredFile is a file that shows on a bar how much of it has been read.
+type measuredFile struct {
+	*os.File
+	read, size int64
+	bar        *bar
+}
+
+// Read reads the next bytes of the file.
+func (f *measuredFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.read += int64(n)
+	f.bar.setProgress(f.read, f.size)
+	return n, err
 }
 
 // stdinName is the name of the only file in a [stdinFS].

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -35,7 +36,9 @@ type calls struct {
 	times    []synclog.PathTime
 	// complete is set as soon as waits, sources and operations have been unpacked. Each list is in the order
 	// of calls.
-	complete   bool
+	complete bool
+	// unsorted is set while the lists are being unpacked, if one of them is not in the order of calls.
+	unsorted   bool
 	waits      []Wait
 	sources    []callSource
 	operations []part
@@ -276,14 +279,9 @@ func (h *History) unpackAttached(l *Location, x *calls) {
 		h.unpackFrom(l, x, b)
 	}
 	h.unpackFrom(l, x, p.tail)
-	slices.SortStableFunc(x.waits, func(a, b Wait) int {
-		if a.Place.Number != b.Place.Number {
-			return int(a.Place.Number) - int(b.Place.Number)
-		}
-		return int(a.Pattern) - int(b.Pattern)
-	})
-	slices.SortStableFunc(x.sources, func(a, b callSource) int { return int(a.call) - int(b.call) })
-	slices.SortStableFunc(x.operations, func(a, b part) int { return int(a.call) - int(b.call) })
+	if x.unsorted { // sorting takes time even if nothing moves
+		x.sortAttached()
+	}
 	for i := range slices.Backward(x.waits) {
 		x.list[x.waits[i].Place.Number-x.first].waits = int32(i + 1)
 	}
@@ -293,6 +291,15 @@ func (h *History) unpackAttached(l *Location, x *calls) {
 	for i := range slices.Backward(x.operations) {
 		x.list[x.operations[i].call-x.first].operation = int32(i + 1)
 	}
+}
+
+// sortAttached sorts the attachments by call. The waits of a call are in the order of patterns.
+func (x *calls) sortAttached() {
+	slices.SortStableFunc(x.waits, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(a.Place.Number, b.Place.Number), cmp.Compare(a.Pattern, b.Pattern))
+	})
+	slices.SortStableFunc(x.sources, func(a, b callSource) int { return cmp.Compare(a.call, b.call) })
+	slices.SortStableFunc(x.operations, func(a, b part) int { return cmp.Compare(a.call, b.call) })
 }
 
 // unpackFrom unpacks the attachments in b and appends them to x.
@@ -316,6 +323,10 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			w.Length = number()
 			w.Cause = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			w.CauseTime = w.Begin + w.Length + number()
+			if n := len(x.waits); n > 0 {
+				last := &x.waits[n-1]
+				x.unsorted = x.unsorted || call < last.Place.Number || call == last.Place.Number && w.Pattern < last.Pattern
+			}
 			x.waits = append(x.waits, w)
 		case attachedBusy:
 			w := &x.waits[len(x.waits)-1]
@@ -325,8 +336,14 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			s := Source{Released: kind != attachedSource, Lock: kind == attachedLock}
 			s.Place = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			s.Time = since + number()
+			if n := len(x.sources); n > 0 && call < x.sources[n-1].call {
+				x.unsorted = true
+			}
 			x.sources = append(x.sources, callSource{call, s})
 		case attachedOperation:
+			if n := len(x.operations); n > 0 && call < x.operations[n-1].call {
+				x.unsorted = true
+			}
 			x.operations = append(x.operations, part{call, int32(number())})
 		case attachedBegin:
 			x.list[k].Begins = true

@@ -164,10 +164,11 @@ func (r *reader) unpack(withPoints bool) {
 	c.Enter = int64(uint64(c.Leave) - length)
 	c.Device, c.Idle, c.IsPoint, c.Last = flags&device != 0, flags&idle != 0, flags&isPoint != 0, flags&last != 0
 	c.InTeam, c.Unteamed = flags&inTeam != 0, flags&unteamed != 0
-	var k regionKind
+	var outside regionKind
+	k := &outside
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
-		k = *w.kind(c.Region)
+		k = w.kind(c.Region)
 	}
 	c.Role, c.Creates, c.Init, c.Finalize = k.role, k.lock == creates, k.init, k.finalize
 	c.Synchronous, c.Window = k.synchronous, k.window
