@@ -24,11 +24,13 @@ type sim struct {
 	ranks   []*simRank
 	comms   []simComm
 	threads bool
-	waiting map[channelOf]*queueOf
-	locks   map[int]*simLock // indexed by process
-	memory  []simMemory      // indexed by process
-	work    int64            // longest computation, in units of residues
-	inOrder bool             // receives of a channel complete in the order in which they were posted
+	// smallTeams is set if teams can have fewer threads than their process.
+	smallTeams bool
+	waiting    map[channelOf]*queueOf
+	locks      map[int]*simLock // indexed by process
+	memory     []simMemory      // indexed by process
+	work       int64            // longest computation, in units of residues
+	inOrder    bool             // receives of a channel complete in the order in which they were posted
 }
 
 // simRank is a simulated process.
@@ -39,6 +41,8 @@ type simRank struct {
 	requests []*simRequest
 	next     uint64 // number of the next request
 	team     uint64 // communicator of its threads
+	// smallTeams holds the communicators of the first thread, of the first two threads, and so on.
+	smallTeams []uint64
 }
 
 // simComm is a communicator, with the ranks of its members.
@@ -87,6 +91,7 @@ type simLock struct {
 type simOptions struct {
 	seed          uint64
 	threads       bool // processes have several threads, as teams
+	smallTeams    bool // some teams have fewer threads than their process
 	noMPI         bool // one process without MPI
 	steps         int
 	noInit, noEnd bool
@@ -101,7 +106,7 @@ type simOptions struct {
 // simulate returns the trace of a random program.
 func simulate(o simOptions) *trace.Recorder {
 	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.TicksPerSecond(1e9)),
-		threads: o.threads, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
+		threads: o.threads, smallTeams: o.smallTeams, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
 	s.work = []int64{5, 40, 300}[s.IntN(3)]
 	d := s.rec.Defs()
 	n := 2 + s.IntN(5)
@@ -142,7 +147,12 @@ func simulate(o simOptions) *trace.Recorder {
 	}
 	for _, r := range s.ranks {
 		if len(r.threads) > 1 {
-			s.team(r)
+			r.team = s.team(r.threads)
+			for i := range r.threads {
+				if o.smallTeams {
+					r.smallTeams = append(r.smallTeams, s.team(r.threads[:i+1]))
+				}
+			}
 		}
 	}
 	if o.windows {
@@ -168,16 +178,16 @@ func (s *sim) comm(name string, c simComm) {
 	s.comms = append(s.comms, c)
 }
 
-// team defines the communicator of a process's threads.
-func (s *sim) team(r *simRank) {
+// team defines a communicator of threads.
+func (s *sim) team(threads []uint32) uint64 {
 	d := s.rec.Defs()
 	var members []int64
-	for _, loc := range r.threads {
+	for _, loc := range threads {
 		members = append(members, int64(loc))
 	}
 	set := d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: "team", Kind: "locations", Members: members,
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("openmp")}}})
-	r.team = uint64(d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set,
+	return uint64(d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set,
 		Parent: trace.NoRef}))
 }
 

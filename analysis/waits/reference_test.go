@@ -27,6 +27,7 @@ import (
 type reference struct {
 	Patterns map[string][][4]any `json:"patterns"` // location, path, count, time
 	Costs    map[string][][4]any `json:"costs"`    // location, path, short-term, long-term
+	Idle     map[string][][3]any `json:"idle"`     // location, path, time
 	Path     struct {
 		Begin  int64    `json:"begin"`
 		End    int64    `json:"end"`
@@ -285,6 +286,16 @@ func compareCauses(t *testing.T, what string, events format.Events, rows *trace.
 		}
 	}
 	found.differ(t, what+" causes", expected, 1e-3)
+	found, expected = figures{}, figures{}
+	for name, list := range map[string][]causes.IdleTime{"alone": c.IdleThreads, "limited": c.LimitedParallelism} {
+		for _, x := range list {
+			found.add(place(name, x.Location, x.Path), x.Time.Float())
+		}
+		for _, x := range r.Idle[name] {
+			expected.add(place(name, x[0], x[1]), x[2].(float64))
+		}
+	}
+	found.differ(t, what+" idle threads", expected, 0)
 }
 
 func comparePath(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
@@ -380,7 +391,7 @@ func programs() (list []simOptions) {
 // TestReference compares the results for random traces with those of the script.
 func TestReference(t *testing.T) {
 	var list []format.Events
-	options := append(programs(), programsWithWindows()...)
+	options := slices.Concat(programs(), programsWithWindows(), programsWithSmallTeams())
 	for _, o := range options {
 		list = append(list, format.Recorded(simulate(o)))
 	}

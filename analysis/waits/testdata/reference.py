@@ -131,6 +131,32 @@ class Trace(WaitStates):
             self.known_ends[loc] = ends
         return self.known_ends[loc]
 
+    # --- idle threads (A.4)
+
+    def idle_threads(self):
+        """By (location, path): idle time of other threads while the first one works alone, or in a smaller team."""
+        alone, limited = defaultdict(int), defaultdict(int)
+        for members in self.processes.values():
+            first, others = members[0], len(members) - 1
+            own = sorted((t for t in self.teams if t["fork"][0] == first), key=lambda t: t["time"])
+            if not own:
+                continue
+            t = self.locs[first].events[0]["time"]
+            for team in own:
+                self.add_idle(alone, first, t, team["time"], others)
+                begin, end = team["members"][first]
+                t = [c.x for c in self.locs[first].calls if begin < c.first < end and omp_barrier(c.region)][-1]
+                self.add_idle(limited, first, team["time"], t, len(members) - len(team["members"]))
+            self.add_idle(alone, first, t, self.locs[first].events[-1]["time"], others)
+        return {"alone": [[*k, t] for k, t in alone.items() if t], "limited": [[*k, t] for k, t in limited.items() if t]}
+
+    def add_idle(self, sums, loc, a, b, threads):
+        for cp, t in self.exclusive(loc, a, b).items():
+            sums[loc, cp] += threads * t
+        for w in self.waits:
+            if w.loc == loc and a <= w.begin < b:
+                sums[loc, w.call.path] -= threads * w.time
+
     # --- critical path (A.6)
 
     def critical_path(self):
@@ -386,6 +412,7 @@ class Trace(WaitStates):
             "waits": [[w.pattern, w.loc, w.call.path, w.begin, w.time, w.call.x, w.cause_loc, w.cause_time]
                       for w in self.waits],
             "costs": costs,
+            "idle": self.idle_threads(),
             "path": {"begin": self.path_begin, "end": self.path_end, "pieces": self.pieces, "table": table,
                      "imbalance": [[cp, t] for cp, t in sorted(imbalance.items())]},
             "efficiency": self.efficiency(),
