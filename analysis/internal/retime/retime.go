@@ -53,6 +53,7 @@ type retimer struct {
 	owners   []uint32           // indexed by location: see ownersOf
 	worked   map[uint32][]int64 // by location with an owner: the new ends of its work, if it sleeps after that
 	tasks    bool               // threads visit other regions, such as tasks, in their barriers
+	ahead    map[uint32]ahead   // by location
 	network  bool               // some variants have another factor than 1 in Options.Transfer
 	// stretched is set if some of these variants have Options.Stretch, too.
 	stretched bool
@@ -141,7 +142,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 	paths := len(h.Log.Paths)
 	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]int, paths+1),
 		ends: make([]int64, len(h.Locations)*len(opts)), counts: make([]int32, len(h.Locations)),
-		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}}
+		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}, ahead: map[uint32]ahead{}}
 	for _, x := range h.Log.Paths {
 		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
 	}
@@ -357,43 +358,6 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 	return t
 }
 
-// canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
-// device.
-func canRelease(c *history.Call) bool {
-	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
-}
-
-// newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The
-// result is nil if the end has not been computed, or if canRelease returns false.
-func (r *retimer) newEnd(p waitstate.Place) []int64 {
-	l := r.h.Locations[p.Location]
-	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
-		return nil
-	}
-	i, first := l.SpanOf(p.Number)
-	return r.times.ofCall(r.times.spans[p.Location][i].ends, p.Number-first)
-}
-
-// releaseTime returns the new time at which a source releases a lock, or ends as the work of a device. The
-// distance from this time to the begin or end of the call is the same as in the trace, or is scaled like
-// communication.
-func (r *retimer) releaseTime(s *history.Source) []int64 {
-	c := r.h.At(s.Place)
-	known, distance := r.newEnd(s.Place), s.Time-c.Leave
-	if known == nil {
-		known, distance = r.enter(s.Place), s.Time-c.Enter
-	}
-	t := r.copyOf(known)
-	for k := range t {
-		if x := r.variants[k].Transfer; x != 1 && c.Role == trace.RemoteMemoryRole {
-			t[k] += r.times.product(distance, x)
-		} else {
-			t[k] += r.times.parts(distance)
-		}
-	}
-	return t
-}
-
 // cause is the last event on which a call depends.
 type cause struct {
 	call *history.Call
@@ -488,17 +452,24 @@ func (r *retimer) call(p waitstate.Place) {
 		r.store(p, c, outer, end)
 		return
 	}
+	r.addDuration(end, begin, p, &cause, wait)
+	r.store(p, c, outer, end)
+}
+
+// addDuration sets end to the new end of the computed part of a call, whose new begin and last cause are given. wait is
+// the time in ticks for which this part waits for the cause.
+func (r *retimer) addDuration(end, begin []int64, p waitstate.Place, x *cause, wait int64) {
+	c := x.call
 	took := r.filled(0) // new times of the computed part, without the wait
-	r.addTimes(took, l.Inside(p.Number), p)
+	r.addTimes(took, r.h.Locations[p.Location].Inside(p.Number), p)
 	r.removeWait(took, p, wait)
 	if r.network && (c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole ||
 		c.Role == trace.WaitingRole && c.Path != synclog.NoPath && r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)) {
 		r.scaleTransfer(took, p, wait)
 	}
 	for k, t := range took {
-		end[k] = max(begin[k], cause.is[k]) + max(0, t)
+		end[k] = max(begin[k], x.is[k]) + max(0, t)
 	}
-	r.store(p, c, outer, end)
 }
 
 // removeWait subtracts the new times of a wait in call p from a list. The wait is in ticks.
