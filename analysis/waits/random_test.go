@@ -93,6 +93,7 @@ type simOptions struct {
 	threads       bool // processes have several threads, as teams
 	smallTeams    bool // some teams have fewer threads than their process
 	noMPI         bool // one process without MPI
+	large         bool // more processes and threads
 	steps         int
 	noInit, noEnd bool
 	onlyBlocking  bool // no requests
@@ -106,10 +107,16 @@ type simOptions struct {
 // simulate returns the trace of a random program.
 func simulate(o simOptions) *trace.Recorder {
 	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.TicksPerSecond(1e9)),
-		threads: o.threads, smallTeams: o.smallTeams, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
+		threads: o.threads, smallTeams: o.smallTeams, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{},
+		inOrder: !o.overtaking}
 	s.work = []int64{5, 40, 300}[s.IntN(3)]
 	d := s.rec.Defs()
-	n := 2 + s.IntN(5)
+	n := 2
+	if o.large {
+		n += s.IntN(13)
+	} else {
+		n += s.IntN(5)
+	}
 	if o.noMPI {
 		n = 1
 	}
@@ -119,7 +126,11 @@ func simulate(o simOptions) *trace.Recorder {
 		r := &simRank{number: i}
 		k := 1
 		if o.threads {
-			k = 1 + s.IntN(3)
+			if o.large {
+				k = 1 + s.IntN(6)
+			} else {
+				k = 1 + s.IntN(3)
+			}
 		}
 		if o.noMPI {
 			k = 2 + s.IntN(3)
@@ -187,8 +198,8 @@ func (s *sim) team(threads []uint32) uint64 {
 	}
 	set := d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: "team", Kind: "locations", Members: members,
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("openmp")}}})
-	return uint64(d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set,
-		Parent: trace.NoRef}))
+	c := trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set, Parent: trace.NoRef}
+	return uint64(d.Communicator.Add(c))
 }
 
 // after returns a time in the residue class of a location that is at least d ticks after t.

@@ -388,10 +388,27 @@ func programs() (list []simOptions) {
 	return list
 }
 
+// largePrograms returns the options of random programs with more processes and threads. Some of them have locks that are
+// released in calls that end later than calls of the next holders.
+func largePrograms() (list []simOptions) {
+	steps := map[uint64]int{50023: 40, 50038: 20, 50055: 80, 50095: 60, 50253: 14, 50285: 80, 50357: 22, 50645: 4,
+		50769: 4, 50879: 4, 51085: 10, 51155: 12, 51815: 6, 52047: 8, 52245: 8}
+	for i := uint64(60000); i < 60020; i++ {
+		steps[i] = 20
+	}
+	for _, i := range slices.Sorted(maps.Keys(steps)) {
+		o := simOptions{seed: i, large: true, steps: steps[i], noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
+			worldOnly: i%4 == 1, noRendezvous: i%4 == 2, overtaking: i%2 == 0}
+		o.noMPI, o.threads, o.windows = i%10 == 9, i%10 >= 6, i%10 >= 3 && i%10 < 6
+		list = append(list, o)
+	}
+	return list
+}
+
 // TestReference compares the results for random traces with those of the script.
 func TestReference(t *testing.T) {
 	var list []format.Events
-	options := slices.Concat(programs(), programsWithWindows(), programsWithSmallTeams())
+	options := slices.Concat(programs(), programsWithWindows(), programsWithSmallTeams(), largePrograms())
 	for _, o := range options {
 		list = append(list, format.Recorded(simulate(o)))
 	}

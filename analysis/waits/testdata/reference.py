@@ -87,6 +87,10 @@ class Trace(WaitStates):
             w = ready.pop()
             done += 1
             d, D, own, W, rest = plans[w]
+            # Waits in calls that end later carry no shares. What would be theirs is a cost as the rest is.
+            passed = [(k, t) for k, t in own if k.call.x > w.call.x]
+            own = [(k, t) for k, t in own if k.call.x <= w.call.x]
+            P = sum(t for _, t in passed)
             if D + W > 0:
                 f = min(w.time / (D + W), 1)
                 for cp, t in d.items():
@@ -94,7 +98,10 @@ class Trace(WaitStates):
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c / (D + W) * t
                 for cp, t in rest.items():
-                    self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W)) * t / sum(rest.values())
+                    part = t / sum(rest.values())
+                    self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W - P)) * part
+                    for pattern, c in carried[w].items():
+                        self.long[pattern, w.cause_loc, cp] += c / (D + W) * P * part
                 for k, t in own:
                     carried[k][w.pattern] += f * t
                     for pattern, c in carried[w].items():
@@ -105,7 +112,7 @@ class Trace(WaitStates):
                     self.short[w.pattern, w.cause_loc, cp] += w.time * part
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c * part
-            for k, _ in own:
+            for k, _ in own + passed:
                 uses[k] -= 1
                 if uses[k] == 0:
                     ready.append(k)
