@@ -388,7 +388,7 @@ func programs() (list []simOptions) {
 	return list
 }
 
-// largePrograms returns the options of random programs with more processes and threads. Some of them have locks that are
+// largePrograms returns the options of random programs with more processes and threads. In some of them, locks are
 // released in calls that end later than calls of the next holders.
 func largePrograms() (list []simOptions) {
 	steps := map[uint64]int{50023: 40, 50038: 20, 50055: 80, 50095: 60, 50253: 14, 50285: 80, 50357: 22, 50645: 4,

@@ -59,8 +59,8 @@ type ahead struct {
 }
 
 // endAhead returns the new end of a call that is the next one of its location, and releases a lock at time t in ticks.
-// The caller must not change the list. The result is nil if other calls must be computed before, or if an event on which
-// the call depends is later than the release.
+// The caller must not change the list. The result is nil if other calls must be computed before, or if an event on
+// which the call depends is later than the release.
 func (r *retimer) endAhead(p waitstate.Place, t int64) []int64 {
 	x, ok := r.ahead[p.Location]
 	if !ok || x.number != p.Number {

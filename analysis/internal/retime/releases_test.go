@@ -23,10 +23,10 @@ func critical(r *trace.Recorder, thread uint32, enter, acquire, release, leave i
 	r.Leave(thread, leave, outer)
 }
 
-// TestLateLeave checks a thread that has a lock after another one, and leaves its critical section before it. Thread 0
+// TestLateLeave checks a thread that has a lock after another one, and leaves its critical section earlier. Thread 0
 // has the lock until 50, thread 1 from 52 to 62, and thread 2 from 64 to 70. Thread 1 leaves the section at 90, and
-// thread 2 at 72, which then works until 200. By hand: if thread 0 needs the lock for no time, thread 1 has it from 2 to
-// 12, thread 2 from 14 to 20, and the run ends at 22 + 128 = 150.
+// thread 2 at 72, which then works until 200. By hand: if thread 0 needs the lock for no time, thread 1 has it from 2
+// to 12 and thread 2 from 14 to 20. The run ends at 22 + 128 = 150.
 func TestLateLeave(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
