@@ -120,8 +120,8 @@ func TestWrongOrder(t *testing.T) {
 	}
 }
 
-// TestEmptyPath checks that JSON has the path of waits outside of all regions, as docs/json/waits.md states, and no path
-// in the other breakdowns.
+// TestEmptyPath checks that JSON has the path of waits outside of all regions, as docs/json/waits.md states, and no
+// path in the other breakdowns.
 func TestEmptyPath(t *testing.T) {
 	for expected, s := range map[string]waits.Share{`{"path":[],"count":2,"time":3}`: {Path: []string{}},
 		`{"region":"a","count":2,"time":3}`: {Region: "a"}} {
