@@ -280,6 +280,11 @@ func (s *sim) run(o simOptions, n int) {
 	}
 	for range o.steps {
 		r := s.ranks[s.IntN(n)]
+		if o.large && s.IntN(4) == 0 {
+			local := s.mpi("MPI_Comm_rank") // has no events, and waits for nothing
+			s.enter(r, 0, local)
+			s.leave(r, 0, local, r.clock[0]+residues*s.Int64N(s.work))
+		}
 		if s.IntN(2) == 0 {
 			s.compute(r, 0)
 		}

@@ -57,6 +57,10 @@ type retimer struct {
 	network  bool               // some variants have another factor than 1 in Options.Transfer
 	// stretched is set if some of these variants have Options.Stretch, too.
 	stretched bool
+	// unlogged is indexed by path, and set if network is: whether the path is in a call of a communication library. Before
+	// and between the calls of the log, the time of such a path is that of calls without events, such as MPI_Test or
+	// MPI_Comm_rank, which wait for nothing.
+	unlogged []bool
 	// stack holds lists of new times. The first used ones are in use.
 	stack [][]int64
 	used  int
@@ -180,6 +184,9 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 			}
 		}
 	}
+	if r.network {
+		r.unlogged = unloggedPaths(h.Log)
+	}
 	r.owners = ownersOf(h)
 	r.times = newTimes(h, len(opts), fractionFor(h, r.variants))
 	for i, l := range h.Locations {
@@ -195,6 +202,21 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 		}
 	}
 	return r
+}
+
+// unloggedPaths returns for each path whether it is in a call of a communication library. Calls of a region without any
+// events do not count if they may have waited for others.
+func unloggedPaths(log *synclog.Log) []bool {
+	unknown := map[uint32]bool{}
+	for _, s := range log.Silent {
+		unknown[s.Region] = unknown[s.Region] || !s.Unended
+	}
+	list, waits := make([]bool, len(log.Paths)), make([]bool, len(log.Paths))
+	for i, p := range log.Paths { // a parent has a lower index than its children
+		waits[i] = unknown[p.Region] || p.Parent != synclog.NoPath && waits[p.Parent]
+		list[i] = !waits[i] && (log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent])
+	}
+	return list
 }
 
 // endOf returns the new ends of the last computed call of a location. The caller may change them.
@@ -294,6 +316,30 @@ func (r *retimer) addTimes(list []int64, times []synclog.PathTime, p waitstate.P
 	r.shift(list, unchanged)
 }
 
+// addBefore adds the new exclusive times for some times between the end of the call before p and the begin of p to a
+// list.
+func (r *retimer) addBefore(list []int64, times []synclog.PathTime, p waitstate.Place) {
+	r.addTimes(list, times, p)
+	if r.network {
+		for i := range times {
+			r.scaleUnlogged(list, times[i].Path, p.Location, times[i].Time)
+		}
+	}
+}
+
+// scaleUnlogged multiplies a time of a path that a list includes by Options.Transfer, if the path is in a call of a
+// communication library.
+func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
+	if path >= uint32(len(r.unlogged)) || !r.unlogged[path] {
+		return
+	}
+	for k := range list {
+		if f := r.variants[k].Transfer; f != 1 {
+			list[k] += int64(math.Round(float64(r.scaled(k, path, loc, t)) * (f - 1)))
+		}
+	}
+}
+
 // mostWithin is the greatest number of inner calls whose times are added up to compute the begin of the last
 // inner call.
 const mostWithin = 16
@@ -324,15 +370,16 @@ func (r *retimer) enter(p waitstate.Place) []int64 {
 		c := *l.Call(p.Number)
 		for n := done; n < p.Number; n++ {
 			at := waitstate.Place{Location: p.Location, Number: n}
-			r.addTimes(t, l.Before(n), at)
+			r.addBefore(t, l.Before(n), at)
 			if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
 				r.add(t, c.Path, p.Location, c.Enter-x.Enter)
+				r.scaleUnlogged(t, c.Path, p.Location, c.Enter-x.Enter)
 				return t
 			}
 			r.addTimes(t, l.Inside(n), at)
 		}
 	}
-	r.addTimes(t, l.Before(p.Number), p)
+	r.addBefore(t, l.Before(p.Number), p)
 	return t
 }
 
@@ -355,6 +402,7 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 	}
 	t := r.copyOf(r.newBegin(waitstate.Place{Location: p.Location, Number: n}))
 	r.add(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
+	r.scaleUnlogged(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
 	return t
 }
 
