@@ -343,8 +343,8 @@ func TestThreadsSleepInTheEnd(t *testing.T) {
 
 // TestCallsWithoutEvents checks calls of MPI without events. Two ranks are in such a call from 100 to 150, and in a
 // barrier from 200 to 210. Then rank 0 sends from 300 to 304, and rank 1 receives from 300 to 305. Both end at 400. By
-// hand: on an ideal network, rank 0 computes for 100 + 50 + 90 + 96 = 336. If the network is twice as fast, half of each
-// call is added: 25 + 5 + 2. MPI_Probe may have waited for a message, and therefore keeps its 50.
+// hand: on an ideal network, rank 0 computes for 100 + 50 + 90 + 96 = 336. If the network is twice as fast, half of
+// each call is added: 25 + 5 + 2. MPI_Probe may have waited for a message, and therefore keeps its 50.
 func TestCallsWithoutEvents(t *testing.T) {
 	for name, expected := range map[string][2]int64{"MPI_Comm_rank": {336, 368}, "MPI_Iprobe": {336, 368},
 		"MPI_Probe": {386, 393}} {
