@@ -72,11 +72,18 @@ type idleFinder struct {
 	sum   *interval
 	teams []openTeam // teams in which the first thread works, the innermost one last
 	joins bool       // the trace records that the first thread continues after the work of its team
+	// looked is the time in ticks up to which the finder has looked for other threads that start teams.
+	looked int64
 }
+
+// mostTeams is the greatest number of teams within each other that count. A trace may record starts of teams, but no
+// barriers and no joins.
+const mostTeams = 16
 
 // openTeam is a team in which a first thread works.
 type openTeam struct {
-	fork    int32 // the call in which the thread has started the team, or -1 if the trace does not record it
+	started int64 // number of other threads that have begun to work in the team
+	known   bool  // started is known, and no other thread has started a team meanwhile
 	begun   bool  // the thread has begun its work in the team
 	barrier bool  // the thread has been in a barrier of the team
 }
@@ -84,7 +91,7 @@ type openTeam struct {
 // follow adds the idle times in the calls of the first thread.
 func (x *idleFinder) follow() {
 	l := x.h.Locations[x.location]
-	x.teams, x.joins = x.teams[:0], false
+	x.teams, x.joins, x.looked = x.teams[:0], false, l.First
 	for n := range l.Count() {
 		c := l.Call(n)
 		x.sum.addAll(l.Before(n))
@@ -92,13 +99,14 @@ func (x *idleFinder) follow() {
 			x.join(n)
 		}
 		if c.Forks {
-			x.open(n, openTeam{fork: n})
+			started, ok := x.h.Started(waitstate.Place{Location: x.location, Number: n})
+			x.open(n, openTeam{started: int64(started), known: ok})
 		}
 		if c.Begins {
 			if k := len(x.teams) - 1; k >= 0 && !x.teams[k].begun && !x.teams[k].barrier {
 				x.teams[k].begun = true
 			} else {
-				x.open(n, openTeam{fork: -1, begun: true})
+				x.open(n, openTeam{begun: true})
 			}
 		}
 		x.sum.addAll(l.Inside(n))
@@ -134,7 +142,11 @@ func (x *idleFinder) open(n int32, t openTeam) {
 	} else {
 		x.inTeam(n)
 	}
+	if len(x.teams) == mostTeams {
+		x.teams = slices.Delete(x.teams, 0, 1)
+	}
 	x.teams = append(x.teams, t)
+	x.looked = max(x.looked, x.h.Locations[x.location].Call(n).Enter)
 }
 
 // join ends the work in the innermost team at call n.
@@ -150,17 +162,18 @@ func (x *idleFinder) join(n int32) {
 
 // inTeam adds the idle times of the threads that do not work in the innermost team, up to call n.
 func (x *idleFinder) inTeam(n int32) {
-	idle := x.others
-	for _, t := range x.teams {
-		started, ok := 0, false
-		if t.fork >= 0 {
-			started, ok = x.h.Started(waitstate.Place{Location: x.location, Number: t.fork}, n)
-		}
-		if !ok {
-			idle = 0
-			break
-		}
-		idle -= int64(started)
+	end := x.h.Locations[x.location].Call(n).Leave
+	elsewhere := x.h.StartedElsewhere(x.location, x.looked, end)
+	x.looked = max(x.looked, end)
+	idle, known := x.others, true
+	for i := range x.teams {
+		t := &x.teams[i]
+		t.known = t.known && !elsewhere
+		known = known && t.known
+		idle -= t.started
+	}
+	if !known {
+		idle = 0
 	}
 	x.add(x.limited, max(0, idle))
 }

@@ -51,23 +51,43 @@ func (h *History) forkOf(begin waitstate.Place, t int64) (found *fork, ok bool) 
 	return found, found != nil
 }
 
-// Started returns the number of other threads that have begun to work in the team that call p has started, up to the
-// end of call last of the same location. ok is false if call p starts no threads, or if another location of the process
-// starts threads meanwhile.
-func (h *History) Started(p waitstate.Place, last int32) (threads int, ok bool) {
+// Started returns the number of other threads that have begun to work in the team that call p has started. ok is false
+// if call p starts no threads.
+func (h *History) Started(p waitstate.Place) (threads int, ok bool) {
 	g, ok := h.group(p.Location)
 	if !ok {
 		return 0, false
 	}
-	list, end := h.forks[g], h.Locations[p.Location].Call(last).Leave
-	i := sort.Search(len(list), func(i int) bool { return list[i].time >= h.At(p).Enter })
-	ok = false
-	for ; i < len(list) && list[i].time <= end; i++ {
-		if list[i].place == p {
-			threads, ok = list[i].begun, true
-		} else if ok && list[i].place.Location != p.Location {
-			return 0, false
+	c := h.At(p)
+	for _, f := range h.forksFrom(g, c.Enter) {
+		if f.place == p {
+			return f.begun, true
+		}
+		if f.time > c.Leave {
+			break
 		}
 	}
-	return threads, ok
+	return 0, false
+}
+
+// StartedElsewhere reports whether another location of a location's process starts threads at a time in [from, to), in
+// ticks.
+func (h *History) StartedElsewhere(location uint32, from, to int64) bool {
+	if g, ok := h.group(location); ok {
+		for _, f := range h.forksFrom(g, from) {
+			if f.time >= to {
+				break
+			}
+			if f.place.Location != location {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forksFrom returns the starts of threads of a location group from time t on, in ticks.
+func (h *History) forksFrom(group uint32, t int64) []fork {
+	list := h.forks[group]
+	return list[sort.Search(len(list), func(i int) bool { return list[i].time >= t }):]
 }

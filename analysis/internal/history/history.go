@@ -6,7 +6,7 @@
 // per member of an operation. A history keeps 12 MiB of packed data in memory, and the rest in temporary
 // files. It unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed
 // calls of each location. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair of locations
-// that exchange messages, and 24 bytes per start of threads.
+// that exchange messages, and 32 bytes per start of threads.
 //
 // Only one goroutine at a time may use a history.
 package history
