@@ -56,6 +56,9 @@ type Result struct {
 	// IdleThreads holds the times in which the threads of processes are idle because the first thread works
 	// alone, in descending order. It is empty in a window.
 	IdleThreads []IdleTime `json:"idleThreads,omitempty"`
+	// LimitedParallelism holds the times in which threads of processes are idle because the first thread works in a team
+	// that does not have them, in descending order. It is empty in a window.
+	LimitedParallelism []IdleTime `json:"limitedParallelism,omitempty"`
 	// Ends holds the causes of the times from the ends of processes to the end of the process that ends last, as if
 	// they waited for it. Nil if there are no such times.
 	Ends *Pattern `json:"-"`
@@ -144,7 +147,7 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	}
 	r := f.result()
 	if opt.Window == nil {
-		if r.IdleThreads, err = f.idleTimes(ctx); err != nil {
+		if r.IdleThreads, r.LimitedParallelism, err = f.idleTimes(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -265,7 +265,7 @@ func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
 // kindOf returns the class of the time in a region that is not inside of a call of a communication library.
 func kindOf(d *trace.Definitions, region uint32) kind {
 	switch role := d.RoleOf(region); {
-	case d.Communicates(region):
+	case d.Communicates(region), role == trace.IORole && d.RegionParadigm(d.Regions.At(region)) == trace.MPI:
 		return mpiTime
 	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
 		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole, role == trace.WaitingRole,

@@ -294,3 +294,22 @@ func TestWaitingReceive(t *testing.T) {
 		}
 	}
 }
+
+// TestInputOfMPI checks that the time in MPI's input and output is time in MPI, and that of other input and output is
+// useful. The rank runs from 0 to 100, and is in a call from 20 to 50, and in MPI_Barrier from 60 to 61.
+func TestInputOfMPI(t *testing.T) {
+	for name, expected := range map[string]int64{"MPI_File_write": 69, "write": 99} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+		rank := r.Thread("0", r.Process("0", r.Machine("m")))
+		r.Enter(rank, 0, r.Region("main"))
+		r.Enter(rank, 20, r.Region(name))
+		r.Leave(rank, 50, r.Region(name))
+		r.Enter(rank, 60, r.Region("MPI_Barrier"))
+		r.Leave(rank, 61, r.Region("MPI_Barrier"))
+		r.Leave(rank, 100, r.Region("main"))
+		e, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{})
+		if err != nil || !ok || e.UsefulMax != expected {
+			t.Errorf("%s: found %+v, %v, error %v, expected a useful time of %d", name, e, ok, err, expected)
+		}
+	}
+}

@@ -25,7 +25,7 @@ import (
 
 // eachProgram runs a test with the trace of each random program.
 func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events format.Events)) {
-	for _, o := range slices.Concat(programs(), programsWithOperations(), programsWithWindows()) {
+	for _, o := range slices.Concat(programs(), programsWithOperations(), programsWithWindows(), largePrograms()) {
 		t.Run(fmt.Sprint(o.seed), func(t *testing.T) {
 			rec := simulate(o)
 			f(t, rec, format.Recorded(rec))

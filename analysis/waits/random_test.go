@@ -24,11 +24,13 @@ type sim struct {
 	ranks   []*simRank
 	comms   []simComm
 	threads bool
-	waiting map[channelOf]*queueOf
-	locks   map[int]*simLock // indexed by process
-	memory  []simMemory      // indexed by process
-	work    int64            // longest computation, in units of residues
-	inOrder bool             // receives of a channel complete in the order in which they were posted
+	// smallTeams is set if teams can have fewer threads than their process.
+	smallTeams bool
+	waiting    map[channelOf]*queueOf
+	locks      map[int]*simLock // indexed by process
+	memory     []simMemory      // indexed by process
+	work       int64            // longest computation, in units of residues
+	inOrder    bool             // receives of a channel complete in the order in which they were posted
 }
 
 // simRank is a simulated process.
@@ -39,6 +41,8 @@ type simRank struct {
 	requests []*simRequest
 	next     uint64 // number of the next request
 	team     uint64 // communicator of its threads
+	// smallTeams holds the communicators of the first thread, of the first two threads, and so on.
+	smallTeams []uint64
 }
 
 // simComm is a communicator, with the ranks of its members.
@@ -87,7 +91,9 @@ type simLock struct {
 type simOptions struct {
 	seed          uint64
 	threads       bool // processes have several threads, as teams
+	smallTeams    bool // some teams have fewer threads than their process
 	noMPI         bool // one process without MPI
+	large         bool // more processes and threads
 	steps         int
 	noInit, noEnd bool
 	onlyBlocking  bool // no requests
@@ -101,10 +107,16 @@ type simOptions struct {
 // simulate returns the trace of a random program.
 func simulate(o simOptions) *trace.Recorder {
 	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.TicksPerSecond(1e9)),
-		threads: o.threads, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
+		threads: o.threads, smallTeams: o.smallTeams, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{},
+		inOrder: !o.overtaking}
 	s.work = []int64{5, 40, 300}[s.IntN(3)]
 	d := s.rec.Defs()
-	n := 2 + s.IntN(5)
+	n := 2
+	if o.large {
+		n += s.IntN(13)
+	} else {
+		n += s.IntN(5)
+	}
 	if o.noMPI {
 		n = 1
 	}
@@ -114,7 +126,11 @@ func simulate(o simOptions) *trace.Recorder {
 		r := &simRank{number: i}
 		k := 1
 		if o.threads {
-			k = 1 + s.IntN(3)
+			if o.large {
+				k = 1 + s.IntN(6)
+			} else {
+				k = 1 + s.IntN(3)
+			}
 		}
 		if o.noMPI {
 			k = 2 + s.IntN(3)
@@ -142,7 +158,12 @@ func simulate(o simOptions) *trace.Recorder {
 	}
 	for _, r := range s.ranks {
 		if len(r.threads) > 1 {
-			s.team(r)
+			r.team = s.team(r.threads)
+			for i := range r.threads {
+				if o.smallTeams {
+					r.smallTeams = append(r.smallTeams, s.team(r.threads[:i+1]))
+				}
+			}
 		}
 	}
 	if o.windows {
@@ -168,17 +189,17 @@ func (s *sim) comm(name string, c simComm) {
 	s.comms = append(s.comms, c)
 }
 
-// team defines the communicator of a process's threads.
-func (s *sim) team(r *simRank) {
+// team defines a communicator of threads.
+func (s *sim) team(threads []uint32) uint64 {
 	d := s.rec.Defs()
 	var members []int64
-	for _, loc := range r.threads {
+	for _, loc := range threads {
 		members = append(members, int64(loc))
 	}
 	set := d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Name: "team", Kind: "locations", Members: members,
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("openmp")}}})
-	r.team = uint64(d.Communicator.Add(trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set,
-		Parent: trace.NoRef}))
+	c := trace.Communicator{ID: strconv.Itoa(d.Communicator.Len()), Name: "team", Set: set, Parent: trace.NoRef}
+	return uint64(d.Communicator.Add(c))
 }
 
 // after returns a time in the residue class of a location that is at least d ticks after t.
@@ -259,6 +280,11 @@ func (s *sim) run(o simOptions, n int) {
 	}
 	for range o.steps {
 		r := s.ranks[s.IntN(n)]
+		if o.large && s.IntN(4) == 0 {
+			local := s.mpi("MPI_Comm_rank") // has no events, and waits for nothing
+			s.enter(r, 0, local)
+			s.leave(r, 0, local, r.clock[0]+residues*s.Int64N(s.work))
+		}
 		if s.IntN(2) == 0 {
 			s.compute(r, 0)
 		}

@@ -4,15 +4,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// programsWithSmallTeams returns the options of random programs whose teams can have fewer threads than the process.
+func programsWithSmallTeams() (list []simOptions) {
+	for i := range uint64(12) {
+		list = append(list, simOptions{seed: 3000 + i, steps: 20 + int(i)*10, threads: true, smallTeams: true,
+			noMPI: i%4 == 3})
+	}
+	return list
+}
+
 // parallel adds a parallel region of a process.
 func (s *sim) parallel(r *simRank) {
 	const openMP = 3
-	n := len(r.threads)
+	n, team := len(r.threads), r.team
+	if s.smallTeams && s.IntN(2) == 0 {
+		n = 1 + s.IntN(n)
+		team = r.smallTeams[n-1]
+	}
 	fork := s.event(r, 0, 0, trace.ThreadFork, uint64(n), openMP)
 	region := s.region("!$omp parallel @a.c:1", "OPENMP", "parallel")
 	for i := range n {
 		r.clock[i] = max(r.clock[i], fork)
-		s.event(r, i, fork, trace.ThreadTeamBegin, r.team)
+		s.event(r, i, fork, trace.ThreadTeamBegin, team)
 		s.enter(r, i, region)
 	}
 	lock := s.locks[r.number]
@@ -22,12 +35,12 @@ func (s *sim) parallel(r *simRank) {
 	}
 	for part := range 1 + s.IntN(3) {
 		if part > 0 {
-			s.barrier(r, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
+			s.barrier(r, n, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
 		}
 		// The thread that is free first makes the next step.
 		for range s.IntN(3 * n) {
 			i := 0
-			for j := range r.clock {
+			for j := range r.clock[:n] {
 				if r.clock[j] < r.clock[i] {
 					i = j
 				}
@@ -39,11 +52,11 @@ func (s *sim) parallel(r *simRank) {
 			s.critical(r, i, lock)
 		}
 	}
-	s.barrier(r, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit_barrier"))
+	s.barrier(r, n, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit_barrier"))
 	last := int64(0)
 	for i := range n {
 		s.leave(r, i, region, 0)
-		last = max(last, s.event(r, i, 0, trace.ThreadTeamEnd, r.team))
+		last = max(last, s.event(r, i, 0, trace.ThreadTeamEnd, team))
 	}
 	s.event(r, 0, last, trace.ThreadJoin, openMP)
 }
@@ -63,13 +76,13 @@ func (s *sim) critical(r *simRank, thread int, lock *simLock) {
 	s.leave(r, thread, region, 0)
 }
 
-// barrier adds a barrier of all threads of a process.
-func (s *sim) barrier(r *simRank, region uint32) {
+// barrier adds a barrier of the first n threads of a process.
+func (s *sim) barrier(r *simRank, n int, region uint32) {
 	last := int64(0)
-	for i := range r.threads {
+	for i := range n {
 		last = max(last, s.enter(r, i, region))
 	}
-	for i := range r.threads {
+	for i := range n {
 		s.leave(r, i, region, last)
 	}
 }

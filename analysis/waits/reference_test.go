@@ -27,6 +27,7 @@ import (
 type reference struct {
 	Patterns map[string][][4]any `json:"patterns"` // location, path, count, time
 	Costs    map[string][][4]any `json:"costs"`    // location, path, short-term, long-term
+	Idle     map[string][][3]any `json:"idle"`     // location, path, time
 	Path     struct {
 		Begin  int64    `json:"begin"`
 		End    int64    `json:"end"`
@@ -285,6 +286,16 @@ func compareCauses(t *testing.T, what string, events format.Events, rows *trace.
 		}
 	}
 	found.differ(t, what+" causes", expected, 1e-3)
+	found, expected = figures{}, figures{}
+	for name, list := range map[string][]causes.IdleTime{"alone": c.IdleThreads, "limited": c.LimitedParallelism} {
+		for _, x := range list {
+			found.add(place(name, x.Location, x.Path), x.Time.Float())
+		}
+		for _, x := range r.Idle[name] {
+			expected.add(place(name, x[0], x[1]), x[2].(float64))
+		}
+	}
+	found.differ(t, what+" idle threads", expected, 0)
 }
 
 func comparePath(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
@@ -377,10 +388,27 @@ func programs() (list []simOptions) {
 	return list
 }
 
+// largePrograms returns the options of random programs with more processes and threads. In some of them, locks are
+// released in calls that end later than calls of the next holders.
+func largePrograms() (list []simOptions) {
+	steps := map[uint64]int{50023: 40, 50038: 20, 50055: 80, 50095: 60, 50253: 14, 50285: 80, 50357: 22, 50645: 4,
+		50769: 4, 50879: 4, 51085: 10, 51155: 12, 51815: 6, 52047: 8, 52245: 8}
+	for i := uint64(60000); i < 60020; i++ {
+		steps[i] = 20
+	}
+	for _, i := range slices.Sorted(maps.Keys(steps)) {
+		o := simOptions{seed: i, large: true, steps: steps[i], noInit: i%5 == 1, noEnd: i%7 == 2, onlyBlocking: i%3 == 0,
+			worldOnly: i%4 == 1, noRendezvous: i%4 == 2, overtaking: i%2 == 0}
+		o.noMPI, o.threads, o.windows = i%10 == 9, i%10 >= 6, i%10 >= 3 && i%10 < 6
+		list = append(list, o)
+	}
+	return list
+}
+
 // TestReference compares the results for random traces with those of the script.
 func TestReference(t *testing.T) {
 	var list []format.Events
-	options := append(programs(), programsWithWindows()...)
+	options := slices.Concat(programs(), programsWithWindows(), programsWithSmallTeams(), largePrograms())
 	for _, o := range options {
 		list = append(list, format.Recorded(simulate(o)))
 	}

@@ -72,7 +72,7 @@ type Statistics struct {
 // not apply are nil or empty.
 type Share struct {
 	Region       string      `json:"region,omitempty"`
-	Path         []string    `json:"path,omitempty"` // outermost region first
+	Path         []string    `json:"path,omitzero"` // outermost region first
 	Location     *uint32     `json:"location,omitempty"`
 	LocationName string      `json:"locationName,omitempty"`
 	Cause        *uint32     `json:"cause,omitempty"` // location for which Location waits

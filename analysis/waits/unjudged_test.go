@@ -92,6 +92,23 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
+// TestUnjudgedOperations checks that operations without a pattern are counted. Both ranks split a communicator, from
+// 100 and from 150 to 160: 60 + 10. Then they are in a barrier.
+func TestUnjudgedOperations(t *testing.T) {
+	p := newPairOfRanks()
+	for loc := range uint32(2) {
+		p.collectiveCall(loc, "MPI_Comm_split", "create-handle", 100+50*int64(loc), 160, trace.Undefined)
+		p.collectiveCall(loc, "MPI_Barrier", "barrier", 200, 210, trace.Undefined)
+	}
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	if found, expected := unjudgedTexts(r), []string{"2 collective calls 70"}; !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+	if r.Judged != 2 {
+		t.Errorf("found %d judged calls, expected 2", r.Judged)
+	}
+}
+
 // TestUnjudgedAccesses checks that calls that access the memory of others without events are counted, as in EZTrace: an
 // access may wait for the target. MPI_Win_get_name waits for nothing.
 func TestUnjudgedAccesses(t *testing.T) {

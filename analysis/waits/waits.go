@@ -75,6 +75,8 @@ var unjudged = [waitstate.UnjudgedKinds]struct {
 	waitstate.UnendedCollective: {"collective call", "collective calls", "the trace does not record the end"},
 	waitstate.GroupsCollective: {"collective call", "collective calls",
 		"the communicator connects two groups of processes, which weft does not judge"},
+	waitstate.OtherCollective: {"collective call", "collective calls",
+		"who waits for whom is not known in operations of this kind, such as the creation of a communicator"},
 	waitstate.UnknownBarrier: {"barrier call", "barrier calls",
 		"the trace does not record which calls belong to the same barrier"},
 	waitstate.IncompleteBarrier: {"barrier call", "barrier calls", "calls of other threads of the team are missing"},

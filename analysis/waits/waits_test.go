@@ -2,6 +2,7 @@ package waits_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -116,5 +117,18 @@ func TestWrongOrder(t *testing.T) {
 		"late-sender-wrong-order-different-source 1 350 late-sender-wrong-order"}
 	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestEmptyPath checks that JSON has the path of waits outside of all regions, as docs/json/waits.md states, and no
+// path in the other breakdowns.
+func TestEmptyPath(t *testing.T) {
+	for expected, s := range map[string]waits.Share{`{"path":[],"count":2,"time":3}`: {Path: []string{}},
+		`{"region":"a","count":2,"time":3}`: {Region: "a"}} {
+		s.Count, s.Time = 2, trace.TicksOf(3)
+		found, err := json.Marshal(s)
+		if err != nil || string(found) != expected {
+			t.Errorf("found %s, error %v, expected %s", found, err, expected)
+		}
 	}
 }

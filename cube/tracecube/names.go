@@ -114,6 +114,8 @@ var scalascaMetrics = map[string]metricInfo{
 		"Waits in barriers of a team of threads for this location."},
 	"delay_ompidle": {"", "OpenMP Thread Idleness Costs",
 		"Time in which the other threads of the process are idle because this one works alone."},
+	"omp_limited_parallelism": {"", "Limited Parallelism",
+		"Time in which other threads of the process are idle because this one works in a team without them."},
 }
 
 // weftParents maps the names of weft's own metrics to their parents, if the parent is another metric of weft.

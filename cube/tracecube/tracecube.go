@@ -282,12 +282,18 @@ func (f *Builder) AddCauses(r *causes.Result) {
 			f.add(all, path, c.Location, f.seconds(c.ShortTerm+c.LongTerm))
 		}
 	}
-	if len(r.IdleThreads) == 0 {
+	f.addIdle("delay_ompidle", r.IdleThreads)
+	f.addIdle("omp_limited_parallelism", r.LimitedParallelism)
+}
+
+// addIdle adds idle times of threads, in seconds.
+func (f *Builder) addIdle(metric string, list []causes.IdleTime) {
+	if len(list) == 0 {
 		return
 	}
-	idle := f.metric("delay_ompidle")
-	for i := range r.IdleThreads {
-		x := &r.IdleThreads[i]
+	idle := f.metric(metric)
+	for i := range list {
+		x := &list[i]
 		f.add(idle, f.pathOf(x.Path), x.Location, f.seconds(x.Time.Float()))
 	}
 }

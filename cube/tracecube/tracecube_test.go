@@ -179,6 +179,21 @@ func TestWaitsOutsideOfRegions(t *testing.T) {
 	}
 }
 
+// TestIdleThreads checks the metrics of idle threads.
+func TestIdleThreads(t *testing.T) {
+	f, _ := figures(t, "../../analysis/waits/testdata/omp/traces.otf2")
+	idle := func(ticks int64) []causes.IdleTime {
+		return []causes.IdleTime{{Path: []string{"main"}, Time: trace.TicksOf(ticks)}}
+	}
+	f.AddCauses(&causes.Result{IdleThreads: idle(20), LimitedParallelism: idle(30)})
+	x := f.Cube()
+	for name, expected := range map[string]float64{"delay_ompidle": 20e-6, "omp_limited_parallelism": 30e-6} {
+		if v := x.Metric(name).At(0, 0); math.Abs(v-expected) > 1e-12 {
+			t.Errorf("%s: found %g s in %q, expected %g s", name, v, x.PathNames(0), expected)
+		}
+	}
+}
+
 // TestImplicitTasks checks that times and waits of a thread have the same call path in a trace of OpenMP as EZTrace
 // records it with OMPT. The second thread comes to the barrier at 1010 and waits for the first one until 3010. It is in
 // the barrier until 3020.

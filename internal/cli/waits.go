@@ -331,9 +331,14 @@ func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
 			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
 		}
 	}
-	a.printList("call paths", len(x.IdleThreads), top, table.Row{"other threads are idle during", "first thread", "time"},
+	a.printIdleTimes("other threads are idle during", x.IdleThreads, clock, top)
+	a.printIdleTimes("threads outside of the team are idle during", x.LimitedParallelism, clock, top)
+}
+
+func (a *app) printIdleTimes(title string, list []causes.IdleTime, clock trace.Clock, top int) {
+	a.printList("call paths", len(list), top, table.Row{title, "first thread", "time"},
 		func(i int) table.Row {
-			t := &x.IdleThreads[i]
+			t := &list[i]
 			return table.Row{regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName, clock.FormatSum(t.Time)}
 		})
 }
@@ -353,11 +358,14 @@ func (a *app) writeCausesCSV(x *causes.Result, clock trace.Clock) error {
 					seconds(c.LongTerm))
 			}
 		}
-		for i := range x.IdleThreads {
-			t := &x.IdleThreads[i]
-			write("idle-threads", regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName,
-				clock.FormatSumSeconds(t.Time), "0")
+		idle := func(name string, list []causes.IdleTime) {
+			for i := range list {
+				t := &list[i]
+				write(name, regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName, clock.FormatSumSeconds(t.Time), "0")
+			}
 		}
+		idle("idle-threads", x.IdleThreads)
+		idle("limited-parallelism", x.LimitedParallelism)
 	})
 }
 

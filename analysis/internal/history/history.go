@@ -6,7 +6,7 @@
 // per member of an operation. A history keeps 12 MiB of packed data in memory, and the rest in temporary
 // files. It unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed
 // calls of each location. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair of locations
-// that exchange messages, and 24 bytes per start of threads.
+// that exchange messages, and 32 bytes per start of threads.
 //
 // Only one goroutine at a time may use a history.
 package history
@@ -98,6 +98,7 @@ type fork struct {
 	time   int64
 	place  waitstate.Place
 	thread uint64 // number of the thread that the call creates, or trace.Undefined
+	begun  int    // number of other threads that have begun to work in the team
 }
 
 // begin is a call with which a thread begins its work in a team.
@@ -345,8 +346,9 @@ func (h *History) finish() {
 	}
 	h.packOperations()
 	for _, b := range h.begins {
-		if p, _, ok := h.Fork(b.place, b.leave); ok {
-			h.recordUse(p, b.position)
+		if f, ok := h.forkOf(b.place, b.leave); ok {
+			h.recordUse(f.place, b.position)
+			f.begun++
 		}
 	}
 	h.begins, h.ends, h.creations = nil, nil, nil
@@ -373,7 +375,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l.left = c.Leave
 	if c.Creates {
 		if g, ok := h.group(c.Location); ok {
-			x := fork{c.Enter, p, trace.Undefined}
+			x := fork{time: c.Enter, place: p, thread: trace.Undefined}
 			if i := slices.IndexFunc(c.Points, func(q synclog.Point) bool { return q.Kind == synclog.Create }); i >= 0 {
 				x.thread = c.Points[i].Ops[0]
 			}
@@ -388,7 +390,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
 				h.attach(p, attachedFork)
-				h.forks[g] = append(h.forks[g], fork{q.Time, p, trace.Undefined})
+				h.forks[g] = append(h.forks[g], fork{time: q.Time, place: p, thread: trace.Undefined})
 				h.ends[g] = h.ends[g][:0]
 			}
 		case synclog.TeamEnd:
@@ -467,43 +469,6 @@ func (h *History) group(loc uint32) (group uint32, ok bool) {
 		return 0, false
 	}
 	return d.Locations.At(loc).Group, true
-}
-
-// mostForks is the greatest number of starts of threads in which Fork searches.
-const mostForks = 256
-
-// Fork returns the call that started the threads of the team in which a location begins to work with call begin, which
-// ends at time t: the last call up to then in which a member of the team started threads or, if no member did, another
-// location of the same location group. time is the time of the start in ticks. ok is false if there is no such call, or
-// if it is one of the location itself.
-func (h *History) Fork(begin waitstate.Place, t int64) (p waitstate.Place, time int64, ok bool) {
-	g, ok := h.group(begin.Location)
-	if !ok {
-		return p, 0, false
-	}
-	var team *Operation
-	h.Locations[begin.Location].EachOperation(begin.Number, func(i int32) {
-		if o := h.Operation(i); o.Relation == waitstate.Starts {
-			team = o
-		}
-	})
-	found := false
-	list := h.forks[g]
-	n := sort.Search(len(list), func(i int) bool { return list[i].time > t })
-	for i := n - 1; i >= max(0, n-mostForks); i-- {
-		f, other := list[i], list[i].place.Location != begin.Location
-		member := team == nil
-		if !member {
-			_, member = team.Member(f.place.Location)
-		}
-		if member {
-			return f.place, f.time, other
-		}
-		if other && !found {
-			p, time, found = f.place, f.time, true
-		}
-	}
-	return p, time, found
 }
 
 // addSource adds a call on which the end of call p depends.

@@ -53,9 +53,14 @@ type retimer struct {
 	owners   []uint32           // indexed by location: see ownersOf
 	worked   map[uint32][]int64 // by location with an owner: the new ends of its work, if it sleeps after that
 	tasks    bool               // threads visit other regions, such as tasks, in their barriers
+	ahead    map[uint32]ahead   // by location
 	network  bool               // some variants have another factor than 1 in Options.Transfer
 	// stretched is set if some of these variants have Options.Stretch, too.
 	stretched bool
+	// unlogged is indexed by path, and set if network is: whether the path is in a call of a communication library. Before
+	// and between the calls of the log, the time of such a path is that of calls without events, such as MPI_Test or
+	// MPI_Comm_rank, which wait for nothing.
+	unlogged []bool
 	// stack holds lists of new times. The first used ones are in use.
 	stack [][]int64
 	used  int
@@ -141,7 +146,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 	paths := len(h.Log.Paths)
 	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]int, paths+1),
 		ends: make([]int64, len(h.Locations)*len(opts)), counts: make([]int32, len(h.Locations)),
-		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}}
+		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}, ahead: map[uint32]ahead{}}
 	for _, x := range h.Log.Paths {
 		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
 	}
@@ -179,6 +184,9 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 			}
 		}
 	}
+	if r.network {
+		r.unlogged = unloggedPaths(h.Log)
+	}
 	r.owners = ownersOf(h)
 	r.times = newTimes(h, len(opts), fractionFor(h, r.variants))
 	for i, l := range h.Locations {
@@ -194,6 +202,21 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 		}
 	}
 	return r
+}
+
+// unloggedPaths returns for each path whether it is in a call of a communication library. Calls of a region without any
+// events do not count if they may have waited for others.
+func unloggedPaths(log *synclog.Log) []bool {
+	unknown := map[uint32]bool{}
+	for _, s := range log.Silent {
+		unknown[s.Region] = unknown[s.Region] || !s.Unended
+	}
+	list, waits := make([]bool, len(log.Paths)), make([]bool, len(log.Paths))
+	for i, p := range log.Paths { // a parent has a lower index than its children
+		waits[i] = unknown[p.Region] || p.Parent != synclog.NoPath && waits[p.Parent]
+		list[i] = !waits[i] && (log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent])
+	}
+	return list
 }
 
 // endOf returns the new ends of the last computed call of a location. The caller may change them.
@@ -293,6 +316,30 @@ func (r *retimer) addTimes(list []int64, times []synclog.PathTime, p waitstate.P
 	r.shift(list, unchanged)
 }
 
+// addBefore adds the new exclusive times for some times between the end of the call before p and the begin of p to a
+// list.
+func (r *retimer) addBefore(list []int64, times []synclog.PathTime, p waitstate.Place) {
+	r.addTimes(list, times, p)
+	if r.network {
+		for i := range times {
+			r.scaleUnlogged(list, times[i].Path, p.Location, times[i].Time)
+		}
+	}
+}
+
+// scaleUnlogged multiplies a time of a path that a list includes by Options.Transfer, if the path is in a call of a
+// communication library.
+func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
+	if path >= uint32(len(r.unlogged)) || !r.unlogged[path] {
+		return
+	}
+	for k := range list {
+		if f := r.variants[k].Transfer; f != 1 {
+			list[k] += int64(math.Round(float64(r.scaled(k, path, loc, t)) * (f - 1)))
+		}
+	}
+}
+
 // mostWithin is the greatest number of inner calls whose times are added up to compute the begin of the last
 // inner call.
 const mostWithin = 16
@@ -323,15 +370,16 @@ func (r *retimer) enter(p waitstate.Place) []int64 {
 		c := *l.Call(p.Number)
 		for n := done; n < p.Number; n++ {
 			at := waitstate.Place{Location: p.Location, Number: n}
-			r.addTimes(t, l.Before(n), at)
+			r.addBefore(t, l.Before(n), at)
 			if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
 				r.add(t, c.Path, p.Location, c.Enter-x.Enter)
+				r.scaleUnlogged(t, c.Path, p.Location, c.Enter-x.Enter)
 				return t
 			}
 			r.addTimes(t, l.Inside(n), at)
 		}
 	}
-	r.addTimes(t, l.Before(p.Number), p)
+	r.addBefore(t, l.Before(p.Number), p)
 	return t
 }
 
@@ -354,43 +402,7 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 	}
 	t := r.copyOf(r.newBegin(waitstate.Place{Location: p.Location, Number: n}))
 	r.add(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
-	return t
-}
-
-// canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
-// device.
-func canRelease(c *history.Call) bool {
-	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
-}
-
-// newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The
-// result is nil if the end has not been computed, or if canRelease returns false.
-func (r *retimer) newEnd(p waitstate.Place) []int64 {
-	l := r.h.Locations[p.Location]
-	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
-		return nil
-	}
-	i, first := l.SpanOf(p.Number)
-	return r.times.ofCall(r.times.spans[p.Location][i].ends, p.Number-first)
-}
-
-// releaseTime returns the new time at which a source releases a lock, or ends as the work of a device. The
-// distance from this time to the begin or end of the call is the same as in the trace, or is scaled like
-// communication.
-func (r *retimer) releaseTime(s *history.Source) []int64 {
-	c := r.h.At(s.Place)
-	known, distance := r.newEnd(s.Place), s.Time-c.Leave
-	if known == nil {
-		known, distance = r.enter(s.Place), s.Time-c.Enter
-	}
-	t := r.copyOf(known)
-	for k := range t {
-		if x := r.variants[k].Transfer; x != 1 && c.Role == trace.RemoteMemoryRole {
-			t[k] += r.times.product(distance, x)
-		} else {
-			t[k] += r.times.parts(distance)
-		}
-	}
+	r.scaleUnlogged(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
 	return t
 }
 
@@ -488,17 +500,24 @@ func (r *retimer) call(p waitstate.Place) {
 		r.store(p, c, outer, end)
 		return
 	}
+	r.addDuration(end, begin, p, &cause, wait)
+	r.store(p, c, outer, end)
+}
+
+// addDuration sets end to the new end of the computed part of a call, whose new begin and last cause are given. wait is
+// the time in ticks for which this part waits for the cause.
+func (r *retimer) addDuration(end, begin []int64, p waitstate.Place, x *cause, wait int64) {
+	c := x.call
 	took := r.filled(0) // new times of the computed part, without the wait
-	r.addTimes(took, l.Inside(p.Number), p)
+	r.addTimes(took, r.h.Locations[p.Location].Inside(p.Number), p)
 	r.removeWait(took, p, wait)
 	if r.network && (c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole ||
 		c.Role == trace.WaitingRole && c.Path != synclog.NoPath && r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)) {
 		r.scaleTransfer(took, p, wait)
 	}
 	for k, t := range took {
-		end[k] = max(begin[k], cause.is[k]) + max(0, t)
+		end[k] = max(begin[k], x.is[k]) + max(0, t)
 	}
-	r.store(p, c, outer, end)
 }
 
 // removeWait subtracts the new times of a wait in call p from a list. The wait is in ticks.

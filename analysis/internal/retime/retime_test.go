@@ -340,3 +340,52 @@ func TestThreadsSleepInTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsWithoutEvents checks calls of MPI without events. Two ranks are in such a call from 100 to 150, and in a
+// barrier from 200 to 210. Then rank 0 sends from 300 to 304, and rank 1 receives from 300 to 305. Both end at 400. By
+// hand: on an ideal network, rank 0 computes for 100 + 50 + 90 + 96 = 336. If the network is twice as fast, half of
+// each call is added: 25 + 5 + 2. MPI_Probe may have waited for a message, and therefore keeps its 50.
+func TestCallsWithoutEvents(t *testing.T) {
+	for name, expected := range map[string][2]int64{"MPI_Comm_rank": {336, 368}, "MPI_Iprobe": {336, 368},
+		"MPI_Probe": {386, 393}} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+		machine := r.Machine("m")
+		call := func(rank uint32, name string, enter, leave int64) {
+			i := r.Region(name)
+			r.Defs().Regions.At(i).Group = "MPI"
+			r.Enter(rank, enter, i)
+			r.Leave(rank, leave, i)
+		}
+		for i, rank := range []string{"0", "1"} {
+			r.Thread(rank, r.Process(rank, machine))
+			r.Enter(uint32(i), 0, r.Region("main"))
+		}
+		d := r.Defs()
+		set := d.Sets.Add(trace.Set{ID: "0", Kind: "locations", Members: []int64{0, 1}})
+		d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: set, Parent: trace.NoRef})
+		for i := range uint32(2) {
+			call(i, name, 100, 150)
+			barrier := r.Region("MPI_Barrier")
+			d.Regions.At(barrier).Group = "MPI"
+			r.Enter(i, 200, barrier)
+			r.Event(i, 201, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(i, 209, trace.CollectiveEnd, trace.NoRef, []uint64{0, 0, trace.Undefined, 0, 0})
+			r.Leave(i, 210, barrier)
+			message, kind := r.Region("MPI_Send"), trace.Send
+			if i == 1 {
+				message, kind = r.Region("MPI_Recv"), trace.Recv
+			}
+			d.Regions.At(message).Group = "MPI"
+			r.Enter(i, 300, message)
+			r.Event(i, 302, kind, trace.NoRef, []uint64{uint64(1 - i), 0, 1, 8})
+			r.Leave(i, 304+int64(i), message)
+			r.Leave(i, 400, r.Region("main"))
+		}
+		h := read(t, format.Recorded(r))
+		for k, factor := range []float64{0, 0.5} {
+			if found := makespan(t, h, retime.Options{Transfer: factor}); found != expected[k] {
+				t.Errorf("%s with the factor %g: found %d, expected %d", name, factor, found, expected[k])
+			}
+		}
+	}
+}

@@ -34,15 +34,15 @@ func (r *retimer) sleep(p waitstate.Place, l *history.Location) {
 	if worked := r.worked[p.Location]; worked != nil {
 		copy(end, worked)
 	}
-	work := func(times []synclog.PathTime) {
+	work := func(times []synclog.PathTime, add func([]int64, []synclog.PathTime, waitstate.Place)) {
 		for _, x := range times {
 			if x.Path != synclog.NoPath && !isThreadBarrier(r.h.Log, x.Path) {
-				r.addTimes(end, []synclog.PathTime{x}, p)
+				add(end, []synclog.PathTime{x}, p)
 			}
 		}
 	}
-	work(l.Before(p.Number))
-	work(l.Inside(p.Number))
+	work(l.Before(p.Number), r.addBefore)
+	work(l.Inside(p.Number), r.addTimes)
 	r.worked[p.Location] = append(r.worked[p.Location][:0], end...)
 }
 

@@ -202,11 +202,12 @@ func (e *engine) judge(s *sequence, x *instance) {
 		e.countUnjudged(BareCollective, x.members)
 		return
 	}
-	e.Judged += e.countedMembers(x.members)
+	judged := e.countedMembers(x.members)
 	name, _ := e.defs.OperationName(x.operation)
 	o := &Operation{Communicator: s.communicator, HasCommunicator: s.communicator != trace.Undefined,
 		Members: x.members, Root: -1, Posted: s.posted, Collective: true}
 	if p, ok := windowPatterns[x.operation]; ok {
+		e.Judged += judged
 		e.judgeWindow(o, p, x.incoming)
 		e.reportOperation(o)
 		return
@@ -233,8 +234,10 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case "scan", "exscan":
 		e.judgeScan(s, o)
 	default:
-		o.Relation = Independent
+		o.Relation, judged = Independent, 0
+		e.unjudgeMembers(OtherCollective, x.members)
 	}
+	e.Judged += judged
 	e.reportOperation(o)
 }
 

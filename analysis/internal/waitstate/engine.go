@@ -139,6 +139,7 @@ const (
 	UnmatchedCollective
 	UnendedCollective
 	GroupsCollective // in a communicator that connects two groups
+	OtherCollective  // an operation of which it is not known which members wait
 	UnknownBarrier
 	IncompleteBarrier
 	UnrecordedWindow

@@ -87,6 +87,10 @@ class Trace(WaitStates):
             w = ready.pop()
             done += 1
             d, D, own, W, rest = plans[w]
+            # Waits in calls that end later carry no shares. What would be theirs is a cost as the rest is.
+            passed = [(k, t) for k, t in own if k.call.x > w.call.x]
+            own = [(k, t) for k, t in own if k.call.x <= w.call.x]
+            P = sum(t for _, t in passed)
             if D + W > 0:
                 f = min(w.time / (D + W), 1)
                 for cp, t in d.items():
@@ -94,7 +98,10 @@ class Trace(WaitStates):
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c / (D + W) * t
                 for cp, t in rest.items():
-                    self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W)) * t / sum(rest.values())
+                    part = t / sum(rest.values())
+                    self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W - P)) * part
+                    for pattern, c in carried[w].items():
+                        self.long[pattern, w.cause_loc, cp] += c / (D + W) * P * part
                 for k, t in own:
                     carried[k][w.pattern] += f * t
                     for pattern, c in carried[w].items():
@@ -105,7 +112,7 @@ class Trace(WaitStates):
                     self.short[w.pattern, w.cause_loc, cp] += w.time * part
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c * part
-            for k, _ in own:
+            for k, _ in own + passed:
                 uses[k] -= 1
                 if uses[k] == 0:
                     ready.append(k)
@@ -130,6 +137,32 @@ class Trace(WaitStates):
                     ends.add(c.x)
             self.known_ends[loc] = ends
         return self.known_ends[loc]
+
+    # --- idle threads (A.4)
+
+    def idle_threads(self):
+        """By (location, path): idle time of other threads while the first one works alone, or in a smaller team."""
+        alone, limited = defaultdict(int), defaultdict(int)
+        for members in self.processes.values():
+            first, others = members[0], len(members) - 1
+            own = sorted((t for t in self.teams if t["fork"][0] == first), key=lambda t: t["time"])
+            if not own:
+                continue
+            t = self.locs[first].events[0]["time"]
+            for team in own:
+                self.add_idle(alone, first, t, team["time"], others)
+                begin, end = team["members"][first]
+                t = [c.x for c in self.locs[first].calls if begin < c.first < end and omp_barrier(c.region)][-1]
+                self.add_idle(limited, first, team["time"], t, len(members) - len(team["members"]))
+            self.add_idle(alone, first, t, self.locs[first].events[-1]["time"], others)
+        return {"alone": [[*k, t] for k, t in alone.items() if t], "limited": [[*k, t] for k, t in limited.items() if t]}
+
+    def add_idle(self, sums, loc, a, b, threads):
+        for cp, t in self.exclusive(loc, a, b).items():
+            sums[loc, cp] += threads * t
+        for w in self.waits:
+            if w.loc == loc and a <= w.begin < b:
+                sums[loc, w.call.path] -= threads * w.time
 
     # --- critical path (A.6)
 
@@ -299,6 +332,8 @@ class Trace(WaitStates):
         ideal = max(x[-1] for x in new.values()) - min(x[0] for x in new.values())
         n = len(self.order)
         mean, most = sum(useful.values()) / n, max(useful[l] for l in self.order)
+        # The team's threads do not wait for each other at the join in the re-timed run, but that is useful time.
+        ideal = max(min(ideal, T), most)
         out = {"runtime": T, "ideal": ideal, "useful": sum(useful.values()), "usefulMax": most,
                "factors": {"parallel": mean / T, "load-balance": mean / most, "communication": most / T,
                            "serialisation": most / ideal, "transfer": ideal / T}}
@@ -386,6 +421,7 @@ class Trace(WaitStates):
             "waits": [[w.pattern, w.loc, w.call.path, w.begin, w.time, w.call.x, w.cause_loc, w.cause_time]
                       for w in self.waits],
             "costs": costs,
+            "idle": self.idle_threads(),
             "path": {"begin": self.path_begin, "end": self.path_end, "pieces": self.pieces, "table": table,
                      "imbalance": [[cp, t] for cp, t in sorted(imbalance.items())]},
             "efficiency": self.efficiency(),

@@ -149,15 +149,17 @@ class OneSided:
                         end = min(c.x, x["release"])
                         if c.e < y["release"] and (y["calls"][-1].e < end or y["release"] <= end):
                             time = min(y["release"], end)
-                            before.append((y["release"], time - c.e, time, y["loc"], y["number"], c))
+                            # The lock can be free from the begin of the other call that unlocks on.
+                            free = y["number"] if y["release"] <= end else y["calls"][-1].first
+                            before.append((y["release"], time - c.e, time, y["loc"], y["number"], c, free))
                 waited = None
                 if before:
-                    _, _, time, loc, number, call = max(before, key=lambda b: b[:2])
+                    _, _, time, loc, number, call, free = max(before, key=lambda b: b[:2])
                     w = self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None)
                     self.waits.append(w)
                     # A call that unlocks has the lock before it releases it.
                     late = x["number"] if call is x["calls"][-1] else call.last
-                    self.release_edges.append((x["loc"], late, loc, number))
+                    self.release_edges.append((x["loc"], late, loc, free))
                     waited = w
                 for call in dict.fromkeys(x["calls"]):
                     self.progress(x, call, target, waited)

@@ -72,6 +72,9 @@ class WaitStates(OneSided):
     def __init__(self, definitions, events):
         self.locs = {d["id"]: Location(d["id"], d["process"]) for d in definitions["locations"]}
         self.order = [d["id"] for d in definitions["locations"]]
+        self.processes = defaultdict(list)  # their threads, also those without events
+        for d in definitions["locations"]:
+            self.processes[d["process"]].append(d["id"])
         self.comms = definitions["communicators"]
         self.sets = definitions.get("sets", {})
         for ev in events:
