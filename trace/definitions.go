@@ -86,6 +86,13 @@ type Joinable interface {
 	Joinable() (shared bool)
 }
 
+// Mendable is implemented by a value of [Definitions.Native] whose file may have defects that its encoder mends if
+// [Definitions.Repaired] is set.
+type Mendable interface {
+	// Mended returns these defects, without their rules. It must be called after all events have been read.
+	Mended() []Defect
+}
+
 // SourceTraces is the [Definitions.Native] of a trace that was merged from traces of one format, or
 // from which definitions were removed. The Native of each trace in List is [Joinable]. The encoder
 // of the format writes the records of all of them.

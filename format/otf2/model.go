@@ -35,6 +35,9 @@ type model struct {
 	markers        []marker // markers in the order of time
 	markerLocation uint32   // the location of the markers
 	clockAt        int64    // offset of the clock properties in the definition file
+	// stated holds the number of events that the definition of each location states, by index. sharedIDs holds the ids of
+	// groups of communicating locations that other groups have, too.
+	stated, sharedIDs []uint64
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
 	// checker checks the events of locations that are read. It is nil if no checks were requested.
@@ -170,6 +173,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for _, r := range by[defParameter] {
 		m.attribute(valueName, valueType(r.Values[2]))
 	}
+	m.sharedIDs = sharedIDs(by[defGroup])
 	m.linkParents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
 	for _, r := range all {
 		m.addDescription(r)
@@ -328,7 +332,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
 		m.index[Locations].set(v[0], d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
 			Group: m.lookup(LocationGroups, v[4])}))
-		m.locations = append(m.locations, v[0])
+		m.locations, m.stated = append(m.locations, v[0]), append(m.stated, v[3])
 	case defRegion:
 		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: enumWord(paradigms, v[9]),
 			Role: enumWord(regionRoles, v[8]),
