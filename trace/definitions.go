@@ -175,7 +175,7 @@ type Definitions struct {
 	// next one. A transform sets it only if it keeps this order.
 	Contiguous bool
 	// ValueNames holds the names of what values refer to, for types of references without a table. They are for display
-	// only: transforms and encoders need not keep them.
+	// only: transforms and encoders need not keep them. A value with several names has the name "".
 	ValueNames map[Value]string
 	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]
@@ -409,6 +409,17 @@ func (o *Opaque) UnmarshalJSON(b []byte) error {
 	}
 	*o = Opaque{x.Format, x.Type, x.Data + string(x.Bytes)}
 	return nil
+}
+
+// NameValue adds a name to ValueNames. Values that have several names get none.
+func (d *Definitions) NameValue(v Value, name string) {
+	if d.ValueNames == nil {
+		d.ValueNames = map[Value]string{}
+	}
+	if other, known := d.ValueNames[v]; known && name != other {
+		name = ""
+	}
+	d.ValueNames[v] = name
 }
 
 // CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace cannot be

@@ -178,6 +178,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for _, r := range all {
 		m.addDescription(r)
 	}
+	m.addUnusedMembers(by[defMetricMember], by[defMetricClass])
 	m.defs.Native = m
 	m.events = make([]atomic.Uint64, len(m.locations))
 	if err := m.readMarkers(opt); err != nil {
@@ -496,16 +497,32 @@ func (m *model) addDescription(r *Record) {
 			l.Attrs = append(l.Attrs, trace.Attr{Key: m.text(v[1]), Value: trace.StringValue(value(v[3], v[4]))})
 		}
 	case defInterrupt:
-		if m.defs.ValueNames == nil {
-			m.defs.ValueNames = map[trace.Value]string{}
-		}
-		m.defs.ValueNames[trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}] = m.text(v[1])
+		m.defs.NameValue(trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}, m.text(v[1]))
 	}
 	switch r.ID {
 	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,
 		defCartCoord, defSourceLoc, defContextProperty, defInterrupt, defIOFileProperty, 41, 42:
-		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name,
-			Data: m.opaqueData(r)})
+		m.addOpaque(r)
+	}
+}
+
+// addOpaque keeps a record for which the model has no table.
+func (m *model) addOpaque(r *Record) {
+	m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name, Data: m.opaqueData(r)})
+}
+
+// addUnusedMembers keeps metric members that belong to no class. The metrics of the model are those of classes.
+func (m *model) addUnusedMembers(members, classes []*Record) {
+	used := map[uint64]bool{}
+	for _, r := range classes {
+		for _, member := range r.Values[2 : 2+r.Values[1]] {
+			used[member] = true
+		}
+	}
+	for _, r := range members {
+		if !used[r.Values[0]] {
+			m.addOpaque(r)
+		}
 	}
 }
 
