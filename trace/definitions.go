@@ -86,6 +86,13 @@ type Joinable interface {
 	Joinable() (shared bool)
 }
 
+// Mendable is implemented by a value of [Definitions.Native] whose file may have defects that its encoder mends if
+// [Definitions.Repaired] is set.
+type Mendable interface {
+	// Mended returns these defects, without their rules. It must be called after all events have been read.
+	Mended() []Defect
+}
+
 // SourceTraces is the [Definitions.Native] of a trace that was merged from traces of one format, or
 // from which definitions were removed. The Native of each trace in List is [Joinable]. The encoder
 // of the format writes the records of all of them.
@@ -168,7 +175,7 @@ type Definitions struct {
 	// next one. A transform sets it only if it keeps this order.
 	Contiguous bool
 	// ValueNames holds the names of what values refer to, for types of references without a table. They are for display
-	// only: transforms and encoders need not keep them.
+	// only: transforms and encoders need not keep them. A value with several names has the name "".
 	ValueNames map[Value]string
 	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]
@@ -402,6 +409,17 @@ func (o *Opaque) UnmarshalJSON(b []byte) error {
 	}
 	*o = Opaque{x.Format, x.Type, x.Data + string(x.Bytes)}
 	return nil
+}
+
+// NameValue adds a name to ValueNames. Values that have several names get none.
+func (d *Definitions) NameValue(v Value, name string) {
+	if d.ValueNames == nil {
+		d.ValueNames = map[Value]string{}
+	}
+	if other, known := d.ValueNames[v]; known && name != other {
+		name = ""
+	}
+	d.ValueNames[v] = name
 }
 
 // CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace cannot be

@@ -55,8 +55,8 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 	case "level":
 		return syncLevel(v)
 	case "generator":
-		name, ok = d.ValueNames[Value{Num: v, Type: InterruptGeneratorRef}]
-		return name, ok
+		name = d.ValueNames[Value{Num: v, Type: InterruptGeneratorRef}]
+		return name, name != ""
 	}
 	if o.Type != OpEnum || v >= uint64(len(names)) || names[v] == "" {
 		return "", false

@@ -34,7 +34,7 @@ func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0
 	old := d.Defs()
-	defs.Properties, defs.Opaque = trace.Table[trace.Attr]{}, trace.Table[trace.Opaque]{}
+	defs.Properties, defs.Opaque, defs.ValueNames = trace.Table[trace.Attr]{}, trace.Table[trace.Opaque]{}, nil
 	for _, p := range old.Properties.All() {
 		p.Value = x.text(p.Value)
 		defs.Properties.Add(p)

@@ -207,6 +207,9 @@ func (mt *MergedTrace) copyGlobals() {
 		case src.Encoding != trace.UnknownEncoding && src.Encoding != mt.defs.Encoding:
 			mt.defs.Encoding = trace.UTF8 // UTF-8 can represent all characters
 		}
+		for v, name := range src.ValueNames {
+			mt.defs.NameValue(v, name)
+		}
 		for _, o := range src.Opaque.All() {
 			keep := true
 			// opaque definitions refer to definitions by number, and to positions among the records

@@ -148,7 +148,8 @@ func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin,
 		ClaimLines: src.ClaimLines, CheapNext: src.CheapNext, ByLocation: src.ByLocation,
-		Conventions: src.Conventions, Roles: src.Roles, Layout: src.Layout, Encoding: src.Encoding}
+		Conventions: src.Conventions, Roles: src.Roles, Layout: src.Layout, Encoding: src.Encoding,
+		ValueNames: src.ValueNames}
 	for _, a := range src.Properties.All() {
 		defs.Properties.Add(a)
 	}

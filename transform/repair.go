@@ -156,7 +156,7 @@ func (r *repair) addUse(resource uint64, ops []uint64, sign float64) {
 
 // begin begins a scan of all times.
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	r.how.Report.Pass()
+	r.beginPass()
 	m := &repairScan{repair: r}
 	if r.intact {
 		return &soundScan{m}, everything(sel), nil

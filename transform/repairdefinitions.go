@@ -125,6 +125,17 @@ func (r *repair) reportUnnamed() {
 	}
 }
 
+// beginPass begins a pass over the events, and reports the defects of the file that the encoder mends.
+func (r *repair) beginPass() {
+	r.how.Report.Pass()
+	if native, ok := r.Defs().Native.(trace.Mendable); ok {
+		for _, x := range native.Mended() {
+			x.Rule, x.Severity = "repair.definition", trace.Warning
+			r.how.Report.Add(&x)
+		}
+	}
+}
+
 // define makes a stand-in for a resource or metric an ordinary definition.
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {

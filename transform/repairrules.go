@@ -47,6 +47,10 @@ var repairRules = []format.Rule{
 	{ID: "repair.defined", Severity: trace.Warning,
 		Doc:     "Repair adds a missing definition to which events refer.",
 		Example: "a claim of resource 3, which has no R line: repair adds a resource with the name undefined resource 3"},
+	{ID: "repair.definition", Severity: trace.Warning,
+		Doc: "Repair corrects the number of events in the definition of a location of an OTF2 archive, or gives a " +
+			"new id to a group of communicating locations that has the id of another group, as in archives of EZTrace.",
+		Example: "a location with 286 events whose definition states 2; two groups 0"},
 	{ID: "repair.time", Severity: trace.Warning,
 		Doc: "Repair gives an event that is earlier than the event before it at its location the time of that " +
 			"event.",

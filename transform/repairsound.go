@@ -69,7 +69,7 @@ func (r *repair) beginLocal(sel trace.Selection) (func() stage, trace.Selection)
 	if !r.intact {
 		return nil, sel
 	}
-	r.how.Report.Pass()
+	r.beginPass()
 	return func() stage { return &soundScan{&repairScan{repair: r}} }, everything(sel)
 }
 

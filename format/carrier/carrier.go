@@ -6,10 +6,13 @@
 package carrier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,7 +116,23 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})
 		}
 	}
+	values := slices.SortedFunc(maps.Keys(d.ValueNames),
+		func(a, b trace.Value) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Num, b.Num)) })
+	for i, v := range values {
+		b, _ := json.Marshal(carriedName{v.Type, v.Num, d.ValueNames[v]})
+		pairs = append(pairs, Pair{valueName + "." + strconv.Itoa(i), string(b)})
+	}
 	return pairs, tooLong
+}
+
+// valueName is the name of the table of names of values.
+const valueName = "value-name"
+
+// carriedName is the name of a value (see [trace.Definitions.ValueNames]).
+type carriedName struct {
+	Type trace.Type
+	Num  uint64
+	Name string
 }
 
 // Restorer restores definitions, events and links from carried texts and bytes.
@@ -156,6 +175,17 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	}
 	if err := checkReferences(d); err != nil {
 		return nil, err
+	}
+	for i := 0; ; i++ {
+		s, ok := byKey[valueName+"."+strconv.Itoa(i)]
+		if !ok {
+			break
+		}
+		var n carriedName
+		if err := json.Unmarshal([]byte(s), &n); err != nil {
+			return nil, fmt.Errorf("carried definition %s.%d: %w", valueName, i, err)
+		}
+		d.NameValue(trace.Value{Num: n.Num, Type: n.Type}, n.Name)
 	}
 	d.Origin, d.Conventions, d.Encoding = h.Origin, format.Conventions(h.Origin), h.Encoding
 	r.Clock, r.adds = h.Clock, h.Adds

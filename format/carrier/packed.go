@@ -92,7 +92,7 @@ func (n numbering) complete(key string) string {
 	switch {
 	case ok && err == nil:
 		n[name] = i + 1
-	case !ok && slices.ContainsFunc(tables, func(t table) bool { return t.name == name }):
+	case !ok && (name == valueName || slices.ContainsFunc(tables, func(t table) bool { return t.name == name })):
 		key += "." + strconv.Itoa(n[name])
 		n[name]++
 	}

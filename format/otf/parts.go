@@ -2,6 +2,7 @@ package otf
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -28,8 +29,8 @@ type streamToken struct {
 	token  uint64
 }
 
-// tokenSpace identifies a set of tokens in which each token has one meaning. Processes and groups of processes
-// share a space.
+// tokenSpace identifies a set of tokens in which each token has one meaning. A group of processes may have the token of
+// a process. Where a definition names either, such a token means the process.
 type tokenSpace uint8
 
 const (
@@ -46,6 +47,7 @@ const (
 	keyTokens
 	markerTokens
 	attributeListTokens
+	groupTokens
 	tokenSpaces
 )
 
@@ -66,7 +68,7 @@ type definitionTokens struct {
 // tokensOfDefinitions describes the types of definitions that contain tokens.
 var tokensOfDefinitions = map[Type]definitionTokens{
 	DefProcess:                  {own: processTokens, refs: []tokenField{{fieldParent, processTokens}}},
-	DefProcessGroup:             {own: processTokens, members: true},
+	DefProcessGroup:             {own: groupTokens, members: true},
 	DefProcessSubstitutes:       {own: processTokens, members: true},
 	DefProcessOrGroupAttributes: {own: processTokens, refs: []tokenField{{fieldAttributeList, attributeListTokens}}},
 	DefAttributeList:            {own: attributeListTokens},
@@ -87,7 +89,7 @@ var tokensOfDefinitions = map[Type]definitionTokens{
 
 // definitionTypes lists a type of definition for each set of tokens.
 var definitionTypes = [tokenSpaces]Type{DefProcess, DefFunction, DefFunctionGroup, DefCollectiveOperation, DefCounter,
-	DefCounterGroup, DefSCL, DefSCLFile, DefFile, DefFileGroup, DefKeyValue, DefMarker, DefAttributeList}
+	DefCounterGroup, DefSCL, DefSCLFile, DefFile, DefFileGroup, DefKeyValue, DefMarker, DefAttributeList, DefProcessGroup}
 
 // joinOrder lists the types of definitions with tokens in the order in which they are joined. A definition
 // comes after the definitions to which it refers, except for definitions of its own type.
@@ -107,7 +109,8 @@ type joiner struct {
 	// contents holds the written tokens of definitions for which the model has no table, by the content
 	// of the definition.
 	contents map[streamType]map[string]uint64
-	records  map[*Record]bool // records that define an entry of the written trace
+	records  map[*Record]bool     // records that define an entry of the written trace
+	groups   map[streamToken]bool // written tokens of groups of processes
 }
 
 // streamType is a record type together with a stream. It identifies the definitions of that type in that
@@ -134,6 +137,14 @@ func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint6
 	}
 	own := streamToken{0, token}
 	t, ok := s.tokens[space][own]
+	if !ok && space == processTokens {
+		if t, ok = s.tokens[groupTokens][streamToken{stream, token}]; !ok {
+			t, ok = s.tokens[groupTokens][own]
+		}
+		if ok {
+			return t
+		}
+	}
 	if !ok {
 		t = s.joiner.freeToken(space, definitionTypes[space], own)
 		s.tokens[space][own] = t
@@ -196,12 +207,13 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 // join returns the definitions of all sources, with the tokens with which they are written.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	j := &joiner{merged: len(sources) > 1, global: e.original.global, greatest: map[Type]uint64{},
-		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}}
+		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}, groups: map[streamToken]bool{}}
 	j.globalWithoutTokens = j.global && (!j.merged || !e.defaultStreams)
 	e.original.entries = j.records
 	for i := range j.used {
 		j.used[i], j.entries[i] = map[streamToken]bool{}, map[joinedEntry]uint64{}
 	}
+	j.used[groupTokens] = j.used[processTokens] // new tokens of groups are not those of processes
 	var lists [][]*Record
 	for _, s := range sources {
 		list := s.definitions(e)
@@ -236,7 +248,15 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 // them. Otherwise events would get other tokens, because the tokens in definitions are in use.
 func (s *sourceTrace) keepUndefined(typ Type, table *tokens) {
 	space := tokensOfDefinitions[typ].own
-	for own, token := range s.tokens[space] {
+	known := maps.Clone(s.tokens[space])
+	if typ == DefProcessGroup { // a token that a definition names may be one of a group
+		for own, token := range s.tokens[processTokens] {
+			if _, ok := known[own]; !ok {
+				known[own] = token
+			}
+		}
+	}
+	for own, token := range known {
 		if entry, ok := s.entry(&Record{Type: typ, Stream: own.stream, Token: own.token}); ok {
 			if _, defined := s.joiner.entries[space][entry]; !defined && !table.isSet(int(entry.index)) {
 				table.set(int(entry.index), uint32(token))
@@ -331,7 +351,14 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 			return false
 		}
 	}
-	token := j.freeToken(space, r.Type, j.writtenKey(r.scope().stream, r.Token))
+	token, at := r.Token, j.writtenKey(r.scope().stream, r.Token)
+	if process, ok := s.tokens[processTokens][streamToken{0, token}]; r.Type != DefProcessGroup || !ok ||
+		process != token || j.groups[at] {
+		token = j.freeToken(space, r.Type, at)
+	}
+	if r.Type == DefProcessGroup {
+		j.groups[j.writtenKey(r.scope().stream, token)] = true
+	}
 	s.tokens[space][r.scope()], r.Token = token, token
 	if known {
 		j.entries[space][entry], j.records[r] = token, true
@@ -468,13 +495,20 @@ type keptDefinitions struct {
 	kept    map[tokenOf]bool
 	records map[tokenOf][]*Record // the definitions by their own tokens
 	next    []tokenOf             // kept tokens whose records have not been followed
+	// processes holds the tokens of processes. A group with another token has the definitions that name its token.
+	processes map[uint64]bool
 }
 
 // mark marks a token as kept.
 func (k *keptDefinitions) mark(t tokenOf) {
-	if !k.kept[t] {
-		k.kept[t] = true
-		k.next = append(k.next, t)
+	if k.kept[t] {
+		return
+	}
+	k.kept[t] = true
+	k.next = append(k.next, t)
+	if (t.space == processTokens || t.space == groupTokens) && !k.processes[t.token] {
+		t.space = processTokens + groupTokens - t.space
+		k.mark(t)
 	}
 }
 
@@ -511,14 +545,18 @@ func (k *keptDefinitions) follow() {
 // describes others stays if one of them stays.
 func (e *encoder) prune() {
 	o, t := e.original, e.tokens
-	k := keptDefinitions{kept: map[tokenOf]bool{}, records: map[tokenOf][]*Record{}}
+	k := keptDefinitions{kept: map[tokenOf]bool{}, records: map[tokenOf][]*Record{}, processes: map[uint64]bool{}}
 	for _, r := range o.records {
+		if r.Type == DefProcess {
+			k.processes[r.Token] = true
+		}
 		if d, ok := tokensOfDefinitions[r.Type]; ok {
 			own := tokenOf{d.own, r.scope()}
 			k.records[own] = append(k.records[own], r)
 		}
 	}
 	for i := range e.defs.Locations.Len() { // also locations that no record defines
+		k.processes[uint64(t.locations.at(i))] = true
 		k.markName(processTokens, 0, uint64(t.locations.at(i)))
 	}
 	for r := range o.entries {

@@ -192,7 +192,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	switch native := native.(type) {
 	case *model:
-		return e.rewrite([]*source{{m: native, retimed: d.Retimed}})
+		return e.rewrite([]*source{{m: native, defs: native.defs, retimed: d.Retimed}})
 	case *trace.SourceTraces:
 		if parts := partsOf(native); parts != nil {
 			if native.First < 0 {

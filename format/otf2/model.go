@@ -35,6 +35,9 @@ type model struct {
 	markers        []marker // markers in the order of time
 	markerLocation uint32   // the location of the markers
 	clockAt        int64    // offset of the clock properties in the definition file
+	// stated holds the number of events that the definition of each location states, by index. sharedIDs holds the ids of
+	// groups of communicating locations that other groups have, too.
+	stated, sharedIDs []uint64
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
 	// checker checks the events of locations that are read. It is nil if no checks were requested.
@@ -170,10 +173,12 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for _, r := range by[defParameter] {
 		m.attribute(valueName, valueType(r.Values[2]))
 	}
+	m.sharedIDs = sharedIDs(by[defGroup])
 	m.linkParents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
 	for _, r := range all {
 		m.addDescription(r)
 	}
+	m.addUnusedMembers(by[defMetricMember], by[defMetricClass])
 	m.defs.Native = m
 	m.events = make([]atomic.Uint64, len(m.locations))
 	if err := m.readMarkers(opt); err != nil {
@@ -328,7 +333,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
 		m.index[Locations].set(v[0], d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
 			Group: m.lookup(LocationGroups, v[4])}))
-		m.locations = append(m.locations, v[0])
+		m.locations, m.stated = append(m.locations, v[0]), append(m.stated, v[3])
 	case defRegion:
 		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: enumWord(paradigms, v[9]),
 			Role: enumWord(regionRoles, v[8]),
@@ -492,16 +497,32 @@ func (m *model) addDescription(r *Record) {
 			l.Attrs = append(l.Attrs, trace.Attr{Key: m.text(v[1]), Value: trace.StringValue(value(v[3], v[4]))})
 		}
 	case defInterrupt:
-		if m.defs.ValueNames == nil {
-			m.defs.ValueNames = map[trace.Value]string{}
-		}
-		m.defs.ValueNames[trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}] = m.text(v[1])
+		m.defs.NameValue(trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}, m.text(v[1]))
 	}
 	switch r.ID {
 	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,
 		defCartCoord, defSourceLoc, defContextProperty, defInterrupt, defIOFileProperty, 41, 42:
-		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name,
-			Data: m.opaqueData(r)})
+		m.addOpaque(r)
+	}
+}
+
+// addOpaque keeps a record for which the model has no table.
+func (m *model) addOpaque(r *Record) {
+	m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name, Data: m.opaqueData(r)})
+}
+
+// addUnusedMembers keeps metric members that belong to no class. The metrics of the model are those of classes.
+func (m *model) addUnusedMembers(members, classes []*Record) {
+	used := map[uint64]bool{}
+	for _, r := range classes {
+		for _, member := range r.Values[2 : 2+r.Values[1]] {
+			used[member] = true
+		}
+	}
+	for _, r := range members {
+		if !used[r.Values[0]] {
+			m.addOpaque(r)
+		}
 	}
 }
 

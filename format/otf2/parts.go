@@ -11,7 +11,9 @@ import (
 // become one, or if definitions are left out, the written definitions get new, consecutive ids
 // (docs/formats/otf2.md, "Rewriting an archive").
 type source struct {
-	m       *model
+	m *model
+	// defs are the definitions to which index applies: those of m, perhaps changed by a transform, or with added entries
+	defs    *trace.Definitions
 	retimed bool
 	index   func(table any, i uint32) uint32 // index in the written trace; nil if indexes do not change
 	ids     [tables]map[uint64]uint64        // written ids by id; nil if no id changes
@@ -34,8 +36,8 @@ func partsOf(native *trace.SourceTraces) (parts []*source) {
 		if !ok {
 			return nil
 		}
-		parts = append(parts, &source{m: m, retimed: x.Retimed, index: x.Index, ranks: map[uint64][]uint64{},
-			sharedIDs: map[uint64]bool{}, own: map[uint64]uint64{}})
+		parts = append(parts, &source{m: m, defs: x.Defs, retimed: x.Retimed, index: x.Index,
+			ranks: map[uint64][]uint64{}, sharedIDs: map[uint64]bool{}, own: map[uint64]uint64{}})
 	}
 	return parts
 }
@@ -69,7 +71,7 @@ func (p *source) id(t Table, id uint64) uint64 {
 // NoRef if it is not written.
 func (p *source) writtenDefinition(t Table, id uint64) uint32 {
 	i := p.m.lookup(t, id)
-	table, _ := modelTable(p.m.defs, t, i)
+	table, _ := modelTable(p.defs, t, i)
 	if table == nil {
 		return trace.NoRef
 	}
@@ -118,8 +120,8 @@ func (o *originalArchives) join(pruned bool) {
 	}
 	for _, p := range o.parts {
 		o.records = append(o.records, j.add(p)...)
-		for i := range p.m.defs.Locations.Len() {
-			at := p.index(&p.m.defs.Locations, uint32(i))
+		for i := range p.defs.Locations.Len() {
+			at := p.index(&p.defs.Locations, uint32(i))
 			for at != trace.NoRef && at >= uint32(len(o.partOf)) {
 				o.partOf = append(o.partOf, nil)
 			}
@@ -135,15 +137,15 @@ func (o *originalArchives) join(pruned bool) {
 			// needed for the events of a location that is shared by several parts
 			p.own[written] = id
 		}
-		for i := range p.m.defs.Metrics.Len() {
-			at := p.index(&p.m.defs.Metrics, uint32(i))
+		for i := range p.defs.Metrics.Len() {
+			at := p.index(&p.defs.Metrics, uint32(i))
 			if at == trace.NoRef {
 				continue
 			}
 			for at >= uint32(len(o.members)) {
 				o.members = append(o.members, [2]uint64{unknownID})
 			}
-			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
+			x := memberOf(p.defs.Metrics.At(uint32(i)))
 			// If several parts share a metric, the class in the first part is used.
 			if o.members[at][0] == unknownID {
 				o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
@@ -347,7 +349,7 @@ func (j *joiner) mergedMetric(p *source, r *Record) (id uint64, ok bool) {
 	if ownTables[r.ID] != Metrics || len(p.m.metrics[r.Values[0]]) == 0 {
 		return 0, false
 	}
-	at := p.index(&p.m.defs.Metrics, p.m.metrics[r.Values[0]][0])
+	at := p.index(&p.defs.Metrics, p.m.metrics[r.Values[0]][0])
 	if at >= uint32(len(j.o.members)) || j.o.members[at][0] == unknownID {
 		return 0, false
 	}
@@ -578,7 +580,7 @@ func (p *source) prune(list []*Record) []*Record {
 		case !own:
 		case t == Metrics:
 			for _, i := range p.m.metrics[r.Values[0]] {
-				if p.index(&p.m.defs.Metrics, i) != trace.NoRef {
+				if p.index(&p.defs.Metrics, i) != trace.NoRef {
 					kept[definition{t, r.Values[0]}] = true
 				}
 			}

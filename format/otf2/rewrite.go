@@ -162,10 +162,10 @@ func (o *originalArchives) eachDefinition(do func(r *Record)) {
 // defineMarkers writes the definitions of a part's markers that no earlier part contains.
 func (e *encoder) defineMarkers(p *source) error {
 	o, index := e.original, map[string]uint32{}
-	for i, x := range p.m.defs.Markers.All() {
-		index[x.ID] = p.writtenIndex(&p.m.defs.Markers, uint32(i))
+	for i, x := range p.defs.Markers.All() {
+		index[x.ID] = p.writtenIndex(&p.defs.Markers, uint32(i))
 	}
-	if at := p.writtenIndex(&p.m.defs.Locations, p.m.markerLocation); len(p.m.markers) > 0 && at != trace.NoRef {
+	if at := p.writtenIndex(&p.defs.Locations, p.m.markerLocation); len(p.m.markers) > 0 && at != trace.NoRef {
 		o.marked[at] = p
 	}
 	used := map[uint64]bool{}
@@ -634,6 +634,9 @@ func (e *encoder) closeRewritten() error {
 			}
 		case r.ID == defClock && (len(o.parts) > 1 || d.Retimed && e.isOutside(r)):
 			e.setClock(r)
+		}
+		if d.Repaired {
+			e.mend(r)
 		}
 		e.renameDefinition(r)
 		if e.err == nil {

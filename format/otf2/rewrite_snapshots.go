@@ -70,7 +70,7 @@ func (e *encoder) copyRestoredSnapshots() error {
 	if err := reportDefect(m.opt, err); err != nil {
 		return err
 	}
-	p := &source{m: m, renumber: func(t Table, id uint64) uint64 {
+	p := &source{m: m, defs: m.defs, renumber: func(t Table, id uint64) uint64 {
 		if t == Strings && id >= firstPooled {
 			if text, ok := m.ranks.text(id); ok {
 				return e.string(text)

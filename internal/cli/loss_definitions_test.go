@@ -160,7 +160,7 @@ func (n tally) addMetrics(p printed) {
 	described := regexp.MustCompile(`(?s), Descr\.: ("[^"]|""[^ ])`)
 	member := regexp.MustCompile(` <(\d+)>(?:, |$)`)
 	class := regexp.MustCompile(`Class: (\d+), `)
-	members := map[string]tally{} // by class
+	members, used := map[string]tally{}, map[string]bool{} // by class, and by member
 	text := map[string]string{}
 	for _, r := range p {
 		if r[0] == "METRIC_MEMBER" {
@@ -180,6 +180,7 @@ func (n tally) addMetrics(p printed) {
 				x["signal, series, counter definition"]++
 				x["recorder and occurrence of a counter"]++
 				if s, ok := text[m[1]]; ok {
+					used[m[1]] = true
 					x["group or type of a counter"]++
 					if described.MatchString(s) {
 						x["description of a counter"]++
@@ -192,6 +193,7 @@ func (n tally) addMetrics(p printed) {
 			n[k] += v
 		}
 	}
+	n["opaque definition of another format/MetricMember"] = len(text) - len(used) // those without a class
 }
 
 // definitionsOTF counts the definitions of a trace by the kinds of the loss table, from what otfprint prints.
