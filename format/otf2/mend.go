@@ -2,6 +2,7 @@ package otf2
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/internal/plural"
@@ -11,14 +12,14 @@ import (
 // sharedIDs returns the ids of groups of communicating locations that other groups have, too, as in archives of
 // EZTrace. Nothing refers to a group of communicating locations by its id, but OTF2's Python bindings reject the
 // archive.
-func sharedIDs(groups []*Record) (shared []uint64) {
-	count := map[uint64]int{}
+func sharedIDs(groups []*Record) map[uint64]bool {
+	count, shared := map[uint64]int{}, map[uint64]bool{}
 	for _, r := range groups {
 		count[r.Values[0]]++
 	}
 	for _, r := range groups {
-		if id := r.Values[0]; communicatingFirst(r) == 0 && count[id] > 1 && !slices.Contains(shared, id) {
-			shared = append(shared, id)
+		if id := r.Values[0]; communicatingFirst(r) == 0 && count[id] > 1 {
+			shared[id] = true
 		}
 	}
 	return shared
@@ -36,7 +37,7 @@ func (m *model) Mended() (defects []trace.Defect) {
 				fmt.Sprintf("%d, the actual number", n))
 		}
 	}
-	for _, id := range m.sharedIDs {
+	for _, id := range slices.Sorted(maps.Keys(m.sharedIDs)) {
 		add(fmt.Sprintf("group %d of communicating locations with the id of another group", id),
 			"an id of its own; repair gives it one")
 	}
@@ -48,8 +49,7 @@ func (e *encoder) mend(r *Record) {
 	switch o := e.original; {
 	case r.ID == defLocation:
 		r.Values[3] = e.w.Location(r.Values[0]).Count
-	case r.ID == defGroup && o.records == nil && communicatingFirst(r) == 0 &&
-		slices.Contains(o.parts[0].m.sharedIDs, r.Values[0]):
+	case r.ID == defGroup && o.records == nil && communicatingFirst(r) == 0 && o.parts[0].m.sharedIDs[r.Values[0]]:
 		r.Values[0] = o.added.next[Groups]
 		o.added.next[Groups]++
 	}

@@ -35,9 +35,9 @@ type model struct {
 	markers        []marker // markers in the order of time
 	markerLocation uint32   // the location of the markers
 	clockAt        int64    // offset of the clock properties in the definition file
-	// stated holds the number of events that the definition of each location states, by index. sharedIDs holds the ids of
-	// groups of communicating locations that other groups have, too.
-	stated, sharedIDs []uint64
+	stated         []uint64 // the number of events that the definition of each location states, by index
+	// sharedIDs holds the ids of groups of communicating locations that other groups have, too.
+	sharedIDs map[uint64]bool
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
 	// checker checks the events of locations that are read. It is nil if no checks were requested.
@@ -515,7 +515,8 @@ func (m *model) addOpaque(r *Record) {
 func (m *model) addUnusedMembers(members, classes []*Record) {
 	used := map[uint64]bool{}
 	for _, r := range classes {
-		for _, member := range r.Values[2 : 2+r.Values[1]] {
+		n := min(r.Values[1], uint64(len(r.Values)-2))
+		for _, member := range r.Values[2 : 2+n] {
 			used[member] = true
 		}
 	}
