@@ -274,7 +274,7 @@ func TestCopy(t *testing.T) {
 	if again, _ := copyText(t, got); again != got {
 		t.Errorf("a copy of the copy differs: %s", cmp.Diff(got, again))
 	}
-	if diff := cmp.Diff(parseText(t, text).defects, parseText(t, got).defects); diff != "" {
+	if diff := cmp.Diff(parseText(t, text+"\n").defects, parseText(t, got).defects); diff != "" {
 		t.Error(diff)
 	}
 }
