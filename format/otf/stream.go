@@ -155,8 +155,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 					}
 					continue
 				}
-			case c == ' ' || c == '\t' || c == '\r':
-				// The line may be one of any kind.
+			case c == ' ' || c == '\t' || c == '\r': // the line may be of any kind
 			case library && s.time < s.r.opt.From:
 				continue
 			case s.skip:

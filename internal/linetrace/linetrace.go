@@ -255,8 +255,8 @@ type oddLine struct {
 	number int64
 }
 
-// signsOfDamage returns the lines of a block that have a byte 0, and the last line if it has no line end and is not blank. The program
-// that wrote the file may have been interrupted, or the system may have lost a part of the file.
+// signsOfDamage returns the lines of a block that have a byte 0, and the last line if it has no line end and is not
+// blank. The program that wrote the file may have been interrupted, or the system may have lost a part of the file.
 func (t *Text) signsOfDamage(b *lines.Block) (zero, cut []oddLine) {
 	open := len(b.Data) > 0 && b.Data[len(b.Data)-1] != '\n'
 	if bytes.IndexByte(b.Data, 0) < 0 && !open {
