@@ -82,7 +82,8 @@ func Open(src format.Source) (*Trace, error) {
 	}
 	t.displayDir = src.Path[:len(src.Path)-len(path.Base(src.Name))]
 	t.Definitions = s.definitions(t.ABI, nil)
-	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
+	t.LocationGroups, t.Locations = s.locationGroups(t.Definitions), s.locations(t.Definitions)
+	t.Metadata = s.metadata(t.ABI)
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
 		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
@@ -248,8 +249,8 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	}
 	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations also state both numbers
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
-	a.groups = s.locationGroups()
-	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
+	a.groups = s.locationGroups(a.Definitions)
+	a.Locations, a.Metadata = s.locations(a.Definitions), s.metadata(t.ABI)
 	a.ownCount = len(a.Locations)
 	a.Locations, a.mainCount = append(a.Locations, t.placed[id]...), len(t.placed[id])
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
