@@ -38,6 +38,7 @@ type checker struct {
 	r          *blockReader
 	values     []uint64
 	defectFree *sync.Map // the ids of threads in which a scan has found no defect
+	lane       bool      // the threads serve other tools, so no scan has reported their defects
 }
 
 // checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a defect,
@@ -106,7 +107,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		_, ok := c.defectFree.Load(id)
 		return ok
 	})
-	return pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
+	err := pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
 		if ok = len(rest) > 0; ok {
 			id, rest = rest[0], rest[1:]
 		}
@@ -125,6 +126,10 @@ func (c *checker) Finish(ctx context.Context) error {
 		w.opt = c.opt.At(c.d.location[id])
 		return struct{}{}, w.checkThread(ctx, t, false)
 	}, func(struct{}) error { return nil })
+	if err != nil {
+		return err
+	}
+	return c.checkLanes(ctx)
 }
 
 // noOffset is the offset of a defect whose place in the file is unknown.
@@ -526,9 +531,10 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
-			known := w.missing || v.event && x.Count > 2
+			scanned := v.event && !c.lane
+			known := w.missing || scanned && x.Count > 2
 			if archive.IsMissing(err) {
-				known, w.missing = known || v.event && t.needsTimes(), true
+				known, w.missing = known || scanned && t.needsTimes(), true
 			}
 			if known {
 				return nil
