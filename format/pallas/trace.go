@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,21 @@ func (t *Trace) metadata() iter.Seq2[string, string] {
 	}
 }
 
+// partPath matches the paths of files in the folder of a trace that are not its main file.
+var partPath = regexp.MustCompile(`(?:^|[/\\])archive_\d+[/\\](?:archive|thread_\d+[/\\]thread)\.pallas$`)
+
+// partNames describes the files of a trace that are not its main file.
+var partNames = map[string]string{"archive.pallas": "the file of an archive", "thread.pallas": "the file of a thread"}
+
+// partOf describes a file that is not the main file, and returns "" for all others. unknown is set if the file does not
+// begin as a main file does. Some files of archives and threads do, because they begin with a number.
+func partOf(src format.Source, unknown bool) string {
+	if unknown || partPath.MatchString(src.Path) {
+		return partNames[path.Base(src.Name)]
+	}
+	return ""
+}
+
 // Open opens a trace, given its main file. It reads no other file.
 func Open(src format.Source) (*Trace, error) {
 	s, err := load(src, src.Name, src.Path)
@@ -74,6 +90,9 @@ func Open(src format.Source) (*Trace, error) {
 	}
 	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*lazy[*Archive]{},
 		loaded: threadCache{most: grammarBytes}}
+	if part := partOf(src, s.err != nil && s.err.Offset == 0); part != "" {
+		return nil, archive.Damaged(src.Path, 0, part, "the main file of the trace, which is beside the folders archive_N")
+	}
 	if s.err != nil && s.err.Offset <= encodingOffset {
 		return nil, s.err
 	}
