@@ -47,8 +47,14 @@ func TestPositionsOfDefects(t *testing.T) {
 			[]LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}, nil}, le32(nil, 6, NoRef, 6)},
 		{"pallas.undefined", "main.pallas", handMade{events, times, sound, []Loop{{s(1), 4, 1}},
 			[]LocationGroup{{0, NoRef, NoRef}, {8, 77, NoRef}}, nil}, le32(nil, 8, 77, NoRef)},
+		// the file has a byte more than it should have
+		{"pallas.grammar", thread, handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one, map[int][]byte{}},
+			sequence(uint32(e(0)), uint32(e(7)))},
 	} {
 		m := x.trace.files()
+		if x.trace.lists != nil && len(x.trace.lists) == 0 {
+			m[thread].Data = append(m[thread].Data, 0)
+		}
 		rep := format.NewReport()
 		d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
 			&format.ReadOptions{Report: rep})

@@ -377,8 +377,8 @@ func (t *Thread) eventPosition(i int) trace.Position {
 // the file is read again. If the position cannot be found, the result names only the file.
 func (t *Thread) sequencePosition(i int) trace.Position {
 	if t.noSequences {
-		whole, err := t.Archive.loadThread(t.ID, wholeThread)
-		if err != nil {
+		whole, _ := t.Archive.loadThread(t.ID, wholeThread) // if the file is damaged, a part is loaded
+		if whole == nil {
 			return trace.Position{File: t.path}
 		}
 		t = whole
