@@ -43,10 +43,19 @@ func Detect(formats []Format, src Source) (Format, error) {
 	switch {
 	case isBlank(head) && (best == nil || !best.About().EmptyMain) && isBlankToEnd(f):
 		return nil, EmptyError(src)
+	case best == nil && isUTF16(head[:n]):
+		return nil, fmt.Errorf("%s: %w: found text in UTF-16, expected UTF-8; the shell of Windows writes UTF-16 if it "+
+			"redirects output to a file", src.Path, ErrUnknown)
 	case best == nil:
 		return nil, fmt.Errorf("%s: %w: found %q, expected %s", src.Path, ErrUnknown, head[:min(n, 24)], titles(formats))
 	}
 	return best, nil
+}
+
+// isUTF16 reports whether a file begins as a text in UTF-16 does: with a byte-order mark and one line or more.
+func isUTF16(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("\xff\xfe")) && bytes.Contains(head, []byte("\n\x00")) ||
+		bytes.HasPrefix(head, []byte("\xfe\xff")) && bytes.Contains(head, []byte("\x00\n"))
 }
 
 // isBlank reports whether a part of a file has only space characters.

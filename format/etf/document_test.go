@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -274,7 +275,7 @@ func TestCopy(t *testing.T) {
 	if again, _ := copyText(t, got); again != got {
 		t.Errorf("a copy of the copy differs: %s", cmp.Diff(got, again))
 	}
-	if diff := cmp.Diff(parseText(t, text).defects, parseText(t, got).defects); diff != "" {
+	if diff := cmp.Diff(parseText(t, text+"\n").defects, parseText(t, got).defects); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -416,5 +417,21 @@ func TestDocument_DependencyTypes(t *testing.T) {
 	if diff := cmp.Diff([][2]int64{{1, 3}, {1, 5}, {2, 3}, {2, 5}, {7, 8}, {1, 8}, {2, 8}, {7, 3}, {7, 5}}, times); diff !=
 		"" {
 		t.Error(diff)
+	}
+}
+
+// TestUTF16 checks that a text in UTF-16 is named as such. The shell of Windows writes it for `weft … > x.etf`.
+func TestUTF16(t *testing.T) {
+	for bom, order := range map[string]binary.AppendByteOrder{
+		"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian,
+	} {
+		b := []byte(bom)
+		for _, c := range "R 0 1 false ; name=CPU\r\nE 0 1 ;\r\n" {
+			b = order.AppendUint16(b, uint16(c))
+		}
+		_, err := format.Detect([]format.Format{Format{}}, write(t, string(b)))
+		if err == nil || !strings.Contains(err.Error(), "UTF-16") {
+			t.Errorf("%q: found %v", bom, err)
+		}
 	}
 }

@@ -167,7 +167,7 @@ func (d *decoder) index(ctx context.Context) error {
 	var all []*scanResult
 	var defs []defLine
 	events := false
-	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
+	err := linetrace.Index(ctx, &d.Text, "etf", d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
 		if d.first == 0 && r.record > 0 {
 			d.first = r.record + shift

@@ -67,6 +67,9 @@ var rules = []format.Rule{
 	{ID: "etf.line-too-long", Severity: trace.Error,
 		Doc:     "A line is longer than the limit (option etf.max-line). weft skips the line.",
 		Example: "a line of 17 MB"},
+	{ID: "etf.zero-byte", Severity: trace.Warning,
+		Doc:     "A line has a byte 0, which no text has. A part of the file may be lost. weft keeps the byte.",
+		Example: "E 0 1 ; name=a, then a byte 0", Stays: true},
 	{ID: "etf.legacy-line", Severity: trace.Error,
 		Doc:     "weft cannot read a line of a trace in the dialect V0.1. The line becomes a comment.",
 		Example: "R 1 2 B 7 1 x in a trace of V0.1 that has no resource 7"},
@@ -126,6 +129,10 @@ var rules = []format.Rule{
 	{ID: "etf.carrier", Severity: trace.Warning,
 		Doc:     "A line in which weft stored data of another format has been changed since. weft skips the line.",
 		Example: "T weft.definitions.0 = {}"},
+	{ID: "etf.cut-off", Severity: trace.Note,
+		Doc: "The last line has no line end. This is allowed; but the file may be cut off, and the line may lack its " +
+			"last characters.",
+		Example: "E 0 1 ; name=a at the end of the file"},
 	{ID: "etf.tsr", Severity: trace.Note,
 		Doc: "The trace has a TSR line. No document specifies the times of its samples, so weft may assume wrong " +
 			"times.",

@@ -44,6 +44,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"etf.escape", "E 0 1 ; a=b\nE 1 2 ; a=c:\\dir\n", 2, 2},
 	{"etf.amount", "R 0 1 false ;\nC 0 0 1 0 -5 ;\n", 2, 2},
 	{"etf.line-too-long", "E 0 1 ;\nE 1 2 ; a=" + strings.Repeat("x", 2000) + "\nE 2 3 ;\n", 2, 2},
+	{"etf.zero-byte", "E 0 1 ;\nE 1 2 ; a=x\x00y\nE 2 3 ;\n", 2, 3},
+	{"etf.cut-off", "E 0 1 ;\nE 1 2 ; a=x", 2, 2},
 	{"etf.legacy-line", "TraceVersion\tV0.1\nConfigurationID\tc\nR\t1\t2\tB\t7\t1\tx\n", 3, 0},
 	{"etf.keyword", "E 0 1 ;\nX 1 2\nE 1 2 ;\n", 2, 2},
 	{"etf.semicolon", "E 0 1\nE 1 2 ;\n", 1, 2},

@@ -224,7 +224,8 @@ func (a *augmenter) prepare(path string) error {
 		}
 	}
 	var err error
-	if a.temp, err = os.MkdirTemp(filepath.Dir(a.target), "."+filepath.Base(a.target)+".*.tmp"); err != nil {
+	temp := fmt.Sprintf(".%s.%d.*.tmp", filepath.Base(a.target), os.Getpid())
+	if a.temp, err = os.MkdirTemp(filepath.Dir(a.target), temp); err != nil {
 		return fileError(a.target, err)
 	}
 	return nil

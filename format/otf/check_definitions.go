@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -22,13 +23,15 @@ type definitionScope struct {
 }
 
 // checkDefinitions reads the definitions again, to find different definitions of a token, time ranges that end before
-// they begin, and defects of key-value pairs. Opening the trace has reported all other defects.
+// they begin, bytes 0, a missing resolution, and defects of key-value pairs. Opening the trace has reported all other
+// defects.
 func (c *checker) checkDefinitions(ctx context.Context) error {
 	r := c.d.r.withoutReport()
 	pairs := c.newPairReport()
 	r.opt.Read.Report = pairs
 	seed, sums := maphash.MakeSeed(), map[definitionScope]uint64{}
 	var line []byte
+	definitions, hasResolution := 0, false
 	for _, part := range []Part{Definitions, Markers} {
 		l, err := r.Cursor(ctx, part)
 		if err != nil {
@@ -37,16 +40,22 @@ func (c *checker) checkDefinitions(ctx context.Context) error {
 		for err == nil && l.Next() {
 			x := l.Record()
 			at := l.cur.position(l.cur.t.base + int64(l.cur.t.at))
+			definitions++
+			hasResolution = hasResolution || x.Type == DefTimerResolution && isResolution(x.TicksPerSecond)
 			if x.Type == DefTimeRange && x.MaxTime < x.MinTime {
 				err = c.opt.Defect(&trace.Defect{Rule: "otf.reversed-range", Severity: trace.Warning, Position: at,
 					Found:    fmt.Sprintf("a time range from %d to %d", x.MinTime, x.MaxTime),
 					Expected: "an end that is not before the begin"})
 			}
+			line = x.appendLine(line[:0], false)
+			if bytes.IndexByte(line, 0) >= 0 && err == nil {
+				err = c.opt.Defect(&trace.Defect{Rule: "otf.zero-byte", Severity: trace.Warning, Position: at,
+					Found: fmt.Sprintf("%.60q with a byte 0", line), Expected: "text; for libotf, it ends there"})
+			}
 			scope, ok := scopeOf(x)
 			if err != nil || !ok {
 				continue
 			}
-			line = x.appendLine(line[:0], false)
 			sum := maphash.Bytes(seed, line)
 			before, known := sums[scope]
 			if known && before != sum {
@@ -69,7 +78,12 @@ func (c *checker) checkDefinitions(ctx context.Context) error {
 	if c.opt.Report != nil {
 		c.opt.Report.Merge(pairs)
 	}
-	return nil
+	if hasResolution || definitions == 0 { // a missing file of definitions has been reported
+		return nil
+	}
+	return c.opt.Defect(&trace.Defect{Rule: "otf.resolution", Severity: trace.Note,
+		Position: trace.Position{File: fileName(r.stub, 0, Definitions)}, Found: "no DefTimerResolution above 0",
+		Expected: fmt.Sprintf("the ticks of a second; weft assumes %d", defaultResolution)})
 }
 
 // newPairReport returns a report that takes only the defects of key-value pairs that [pairChecker] finds.
@@ -100,3 +114,6 @@ func scopeOf(r *Record) (scope definitionScope, ok bool) {
 	}
 	return scope, false
 }
+
+// isResolution reports whether a clock can have this number of ticks a second.
+func isResolution(ticks uint64) bool { return ticks > 0 && ticks < 1<<62 }

@@ -168,6 +168,34 @@ func TestTimeRange_5(t *testing.T) {
 	}
 }
 
+// TestResolution_5 checks that a trace without a resolution of its times gets a note.
+func TestResolution_5(t *testing.T) {
+	for text, found := range map[string]bool{"": true, "DTR0\n": true, "DTR1\n": false, "DTR0\nDTR3e8\n": false} {
+		files := soundTrace()
+		files["x.0.def"] = text + strings.TrimPrefix(files["x.0.def"], "DTR3e8\n")
+		got := checkFiles(t, files, &format.ReadOptions{})
+		got = slices.DeleteFunc(got, func(d string) bool { return strings.Contains(d, "otf.duplicate") })
+		if want := []string{"x.0.def:0: otf.resolution: no DefTimerResolution above 0"}; found != slices.Equal(got, want) ||
+			!found && len(got) > 0 {
+			t.Errorf("%q: found %q, expected a note: %t", text, got, found)
+		}
+	}
+}
+
+// TestZeroBytes_2 checks that bytes 0 in texts are reported. otfprint prints the text before the byte.
+func TestZeroBytes_2(t *testing.T) {
+	files := soundTrace()
+	at := len(files["x.0.def"])
+	files["x.0.def"] += "DP4NM\"a\x00b\"\n"
+	files["x.0.marker"] = "MD1NM\"m\x00\"Y1\n"
+	want := []string{fmt.Sprintf(`x.0.def:%d: otf.zero-byte: "DP4NM\"a\x00b\"" with a byte 0`, at),
+		`x.0.marker:0: otf.zero-byte: "MD1NM\"m\x00\"Y1" with a byte 0`}
+	got := checkFiles(t, files, &format.ReadOptions{})
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
 // TestStrictReportsWhatLibotfIgnores checks that strict checking reports text that libotf ignores, although it does
 // not stop there, as it reports other defects that libotf passes over.
 func TestStrictReportsWhatLibotfIgnores(t *testing.T) {

@@ -104,6 +104,30 @@ func TestPrintWindows_9(t *testing.T) {
 	}
 }
 
+// TestPrintWindowBlanks_10 checks windows of files with blanks before and after state lines.
+func TestPrintWindowBlanks_10(t *testing.T) {
+	tool(t, "otfprint")
+	for _, events := range []string{
+		"1\n*1\nE1\n \t5\nL1\n7\n*1\nE1\n",
+		" 1\n*1\nE1\n 5\n*1\nL1\n\t7\n*1\nE1\n",
+		"1 \n*1\t\nE1\n5\n *1\nL1\n 7\n *1\n E1\n",
+		"1\n*1\n\n \nE1\n \n5\n\n*1\nL1\n7\n\n*1\nE1\n",
+	} {
+		m := filepath.Join(t.TempDir(), "t.otf")
+		writeFile(t, m, "1:1\n2:2\n")
+		writeFile(t, strings.TrimSuffix(m, "otf")+"0.def", "DP1NM\"p\"\nDF1G0NM\"f\"\n")
+		writeFile(t, strings.TrimSuffix(m, "otf")+"1.events", events)
+		writeFile(t, strings.TrimSuffix(m, "otf")+"2.events", "1\n*2\nE1\n\n5\n*2\nL1\n7\n*2\nE1\n")
+		for from := range uint64(9) {
+			want := untimed(t, m, "--nodef", "--time", fmt.Sprint(from), "9")
+			var got bytes.Buffer
+			err := PrintCompat(t.Context(), format.FileSource(m), &Options{From: from, To: 9},
+				&PrintOptions{Omit: [numParts]bool{Definitions: true}, Pairs: ShortPairs}, &got)
+			sameText(t, got.Bytes(), want, err)
+		}
+	}
+}
+
 // sameText reports the first line in which two texts differ.
 func sameText(t *testing.T, got, want []byte, err error) {
 	t.Helper()

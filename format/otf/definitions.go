@@ -275,7 +275,7 @@ func (m *model) addTexts(list []*Record) {
 		}
 		switch r.Type {
 		case DefTimerResolution:
-			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
+			if isResolution(r.TicksPerSecond) {
 				d.Clock = trace.TicksPerSecond(int64(r.TicksPerSecond))
 			}
 		case DefFunctionGroup:

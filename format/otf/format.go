@@ -105,6 +105,14 @@ var about = format.About{
 			Doc: "A token has two different definitions in one file, a process in one or two files, or the trace has two " +
 				"resolutions. The last definition counts, as for otfprofile.",
 			Example: "DF1G0NM\"f\" and DF1G0NM\"g\""},
+		{ID: "otf.zero-byte", Severity: trace.Warning,
+			Doc: "A text of a definition or marker has a byte 0. A part of the file may be lost. For libotf, the text ends " +
+				"there.",
+			Example: "DP1NM\"a, then a byte 0", Stays: true},
+		{ID: "otf.resolution", Severity: trace.Note,
+			Doc: "The trace does not define the ticks of a second (DefTimerResolution), or defines 0 ticks. weft assumes " +
+				"1 000 000 ticks, as libotf does if there is no definition.",
+			Example: "x.0.def without DTR", Stays: true},
 		{ID: "otf.reversed-range", Severity: trace.Warning,
 			Doc:     "A time range (DefTimeRange) ends before it begins.",
 			Example: "DTRG64T0"},

@@ -155,9 +155,10 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 					}
 					continue
 				}
+			case c == ' ' || c == '\t' || c == '\r': // the line may be of any kind
 			case library && s.time < s.r.opt.From:
 				continue
-			case s.skip && c != ' ' && c != '\t' && c != '\r':
+			case s.skip:
 				if library {
 					return s.makeStep(), nil
 				}
@@ -176,7 +177,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			if s.r.opt.AsLibrary {
 				r.KeyValues = r.KeyValues[:0]
 			}
-			if library && s.begun {
+			if library && s.begun && s.time >= s.r.opt.From {
 				return s.makeStep(), nil
 			}
 			continue

@@ -18,7 +18,7 @@ import (
 func thumbnailTrace(t *testing.T, thumbnail string) (master string) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"x.otf": "1:1\n2:2\n", "x.0.def": "DP1NM\"p\"\nDP2NM\"q\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\n",
+		"x.otf": "1:1\n2:2\n", "x.0.def": "DTR1\nDP1NM\"p\"\nDP2NM\"q\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\n",
 		"x.1.events": "0\n*1\nE1\n32\n*1\nL1\nE2\n63\n*1\nL2\n63\n*1\n", "x.2.events": "0\n*2\n0\n*2\n",
 		"x.thumb": thumbnail,
 	} {

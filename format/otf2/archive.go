@@ -39,6 +39,9 @@ type Archive struct {
 // damaged or if this package cannot read the archive. A damaged but readable archive is returned
 // together with the error.
 func Open(src format.Source) (*Archive, error) {
+	if err := refusePart(src); err != nil {
+		return nil, err
+	}
 	b, err := archive.Load(src, src.Name, src.Path, maxAnchor)
 	if m := (*missingFile)(nil); errors.As(err, &m) {
 		err = m.Err // this error already names the file

@@ -119,5 +119,8 @@ func (Format) Probe(name string, head []byte) int {
 	if strings.HasSuffix(name, ".otf2") {
 		return 50
 	}
+	if isPart(name, head) {
+		return 15 // Open names the anchor file
+	}
 	return 0
 }

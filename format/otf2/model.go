@@ -425,9 +425,12 @@ func (m *model) addMetrics(classID uint64, members, class []uint64, recorder str
 	}
 }
 
+// isResolution reports whether a clock can have this number of ticks a second.
+func isResolution(ticks uint64) bool { return ticks > 0 && ticks <= math.MaxInt64 }
+
 // setClock sets the clock from the clock properties.
 func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
-	if v[0] == 0 || v[0] > math.MaxInt64 {
+	if !isResolution(v[0]) {
 		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error,
 			Position: trace.Position{File: m.a.path + ".def", Offset: m.clockAt, Binary: true},
 			Found:    fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),

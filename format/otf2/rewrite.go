@@ -77,6 +77,9 @@ func (e *encoder) rewrite(parts []*source) error {
 	first := parts[0].m.a
 	a := first.Anchor
 	a.FileVersion = e.w.Anchor.FileVersion
+	if e.defs.Repaired {
+		a.TraceVersion = min(a.TraceVersion, e.w.Anchor.TraceVersion)
+	}
 	a.Properties = slices.Clone(a.Properties)
 	e.loss.Add("trace", "text", format.Degraded,
 		"an archive has one machine, creator and description; those of other traces become properties",
@@ -621,6 +624,7 @@ func (e *encoder) closeRewritten() error {
 		}
 		o.pruneStrings()
 	}
+	hasClock := false
 	o.eachDefinition(func(r *Record) {
 		switch {
 		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
@@ -632,8 +636,11 @@ func (e *encoder) closeRewritten() error {
 			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
-		case r.ID == defClock && (len(o.parts) > 1 || d.Retimed && e.isOutside(r)):
-			e.setClock(r)
+		case r.ID == defClock:
+			hasClock = true
+			if len(o.parts) > 1 || d.Retimed && e.isOutside(r) || d.Repaired && !isResolution(r.Values[0]) {
+				e.setClock(r)
+			}
 		}
 		if d.Repaired {
 			e.mend(r)
@@ -643,6 +650,11 @@ func (e *encoder) closeRewritten() error {
 			e.err = e.w.Define(r)
 		}
 	})
+	if d.Repaired && !hasClock && e.err == nil {
+		r := &Record{ID: defClock, Values: []uint64{0, e.first, 0, 0}}
+		e.setClock(r)
+		e.err = e.w.Define(r)
+	}
 	e.loss.Add("event", "reference", format.Degraded,
 		"the referenced definition is missing, or its type differs from that of the value",
 		o.unkeptCount()-o.unkeptBefore)

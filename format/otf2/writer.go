@@ -51,7 +51,7 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if err := checkReplaceable(name); err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	folder, err := os.MkdirTemp(filepath.Dir(name), fmt.Sprintf(".%s.%d.*.tmp", filepath.Base(name), os.Getpid()))
 	if err != nil {
 		return nil, err
 	}

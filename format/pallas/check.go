@@ -35,6 +35,7 @@ type checker struct {
 	r          *blockReader
 	values     []uint64
 	defectFree *sync.Map // the ids of threads in which a scan has found no defect
+	lane       bool      // the threads serve other tools, so no scan has reported their defects
 }
 
 // checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a defect,
@@ -103,7 +104,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		_, ok := c.defectFree.Load(id)
 		return ok
 	})
-	return pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
+	err := pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
 		if ok = len(rest) > 0; ok {
 			id, rest = rest[0], rest[1:]
 		}
@@ -122,6 +123,10 @@ func (c *checker) Finish(ctx context.Context) error {
 		w.opt = c.opt.At(c.d.location[id])
 		return struct{}{}, w.checkThread(ctx, t, false)
 	}, func(struct{}) error { return nil })
+	if err != nil {
+		return err
+	}
+	return c.checkLanes(ctx)
 }
 
 // noOffset is the offset of a defect whose place in the file is unknown.
@@ -167,12 +172,13 @@ func (c *checker) checkArchive(a *Archive) error {
 	if err := c.checkReferences(name, a.Definitions); err != nil {
 		return err
 	}
-	for _, l := range a.Locations[:a.ownCount] {
-		if err := c.checkName(name, a.Definitions, "location", l.ID, l.Name); err != nil {
+	for i, l := range a.Locations[:a.ownCount] {
+		at := place(a.Definitions.at.locations, locationSize, i)
+		if err := c.checkName(name, at, a.Definitions, "location", l.ID, l.Name); err != nil {
 			return err
 		}
 		if l.Parent != a.ID {
-			if err := c.warn("pallas.ids", name, noOffset, fmt.Sprintf("location %d of the location group %d", l.ID, l.Parent),
+			if err := c.warn("pallas.ids", name, at, fmt.Sprintf("location %d of the location group %d", l.ID, l.Parent),
 				fmt.Sprintf("%d, the group of the archive", a.ID)); err != nil {
 				return err
 			}
@@ -216,13 +222,13 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 			return err
 		}
 	}
-	for _, m := range []struct {
+	for k, m := range []struct {
 		what string
 		ids  []uint32
 		n    int
 	}{{"event", t.eventMap, len(t.Events)}, {"sequence", t.sequenceMap, len(t.Sequences)},
 		{"loop", t.loopMap, len(t.Loops)}} {
-		if err := c.checkIDs(t, m.what, m.ids, m.n); err != nil {
+		if err := c.checkIDs(t, m.what, uint64(t.mapsAt[k]), m.ids, m.n); err != nil {
 			return err
 		}
 	}
@@ -230,18 +236,18 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 		e := &t.Events[i]
 		v, ok := e.Record.Values(e.Payload)
 		if ok && e.Record == Generic {
-			if err := c.checkName(t.path, t.Archive.Definitions, "event", uint32(i), Ref(v[0])); err != nil {
+			if err := c.checkName(t.path, uint64(e.at), t.Archive.Definitions, "event", uint32(i), Ref(v[0])); err != nil {
 				return err
 			}
 		}
 		var err error
 		switch {
 		case !ok && e.Record < maxRecord && records[e.Record].defined:
-			err = c.warn("pallas.payload", t.path, noOffset,
+			err = c.warn("pallas.payload", t.path, uint64(e.at),
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"the number of bytes of its fields; weft keeps the bytes")
 		case e.Record > maxRecord:
-			err = c.warn("pallas.payload", t.path, noOffset, fmt.Sprintf("event %d with the record %d", i, e.Record),
+			err = c.warn("pallas.payload", t.path, uint64(e.at), fmt.Sprintf("event %d with the record %d", i, e.Record),
 				fmt.Sprintf("a record below %d; weft keeps the bytes", maxRecord))
 		}
 		if err == nil {
@@ -291,12 +297,14 @@ func (c *checker) checkLoops(t *Thread, g *outline) error {
 		return nil
 	}
 	for i, n := range g.loops() {
+		const size = 4 + 4 + 8
+		at := uint64(t.loopsAt) + size*uint64(i)
 		if l := &t.Loops[i]; l.Occurrences != n {
-			return c.warn("pallas.occurrences", t.path, noOffset,
+			return c.warn("pallas.occurrences", t.path, at,
 				fmt.Sprintf("loop %d with %s", i, plural.Of(l.Occurrences, "occurrence")),
 				fmt.Sprintf("%d, the number of its occurrences in the grammar", n))
 		} else if n == 0 && *l != (Loop{Sequence: NoToken}) {
-			return c.warn("pallas.occurrences", t.path, noOffset,
+			return c.warn("pallas.occurrences", t.path, at,
 				fmt.Sprintf("loop %d, which does not occur, of %s of %s", i, plural.Of(l.Iterations, "iteration"), l.Sequence),
 				"no sequence and no iterations, as for a discarded loop")
 		}
@@ -417,7 +425,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 		}
 		if got != want[i] {
 			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
-			return false, c.warn("pallas.sums", t.path, noOffset,
+			return false, c.warn("pallas.sums", t.path, uint64(t.Sequences[at].at),
 				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
 				fmt.Sprintf("%d, as its events give", want[i]))
 		}
@@ -480,19 +488,20 @@ func (t *Thread) needsTimes() bool {
 	})
 }
 
-// checkIDs checks the id map of a list of n entries. No two ids may have the same index, and each index must
-// be less than n.
-func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
+// checkIDs checks the id map of a list of n entries. mapAt is the position of the map in the file. No two ids may
+// have the same index, and each index must be less than n.
+func (c *checker) checkIDs(t *Thread, what string, mapAt uint64, m []uint32, n int) error {
 	seen := make([]bool, n)
 	for id, at := range m {
+		entryAt := mapAt + 8 + 4*uint64(id) // the number of ids precedes them
 		switch {
 		case at == NoRef:
 			continue
 		case at >= uint32(n):
-			return c.warn("pallas.ids", t.path, noOffset, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
+			return c.warn("pallas.ids", t.path, entryAt, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
 				fmt.Sprintf("one of the %d entries", n))
 		case seen[at]:
-			return c.warn("pallas.ids", t.path, noOffset,
+			return c.warn("pallas.ids", t.path, entryAt,
 				fmt.Sprintf("id %d for %s %d, which has another id", id, what, at), "one id for each")
 		}
 		seen[at] = true
@@ -519,9 +528,10 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
-			known := w.missing || v.event && x.Count > 2
+			scanned := v.event && !c.lane
+			known := w.missing || scanned && x.Count > 2
 			if archive.IsMissing(err) {
-				known, w.missing = known || v.event && t.needsTimes(), true
+				known, w.missing = known || scanned && t.needsTimes(), true
 			}
 			if known {
 				return nil
@@ -562,12 +572,12 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
 	if !exact && v.durations && !v.sumsAgree() {
-		return c.warn("pallas.sums", t.path, noOffset,
+		return c.warn("pallas.sums", t.path, uint64(t.Sequences[i].at),
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			"the least, greatest and mean one of its blocks")
 	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
-		return c.warn("pallas.sums", t.path, noOffset,
+		return c.warn("pallas.sums", t.path, uint64(t.Sequences[i].at),
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}

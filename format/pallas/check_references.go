@@ -10,56 +10,66 @@ func (c *checker) checkMainReferences(listed map[uint32]bool) error {
 	if err := c.checkReferences(file, t.Definitions); err != nil {
 		return err
 	}
-	for _, g := range t.LocationGroups {
-		if err := c.checkName(file, t.Definitions, "location group", g.ID, g.Name); err != nil {
+	for i, g := range t.LocationGroups {
+		at := place(t.Definitions.at.locationGroups, locationGroupSize, i)
+		if err := c.checkName(file, at, t.Definitions, "location group", g.ID, g.Name); err != nil {
 			return err
 		}
-		if err := c.checkReference(file, "location group", g.ID, "location group", g.Parent, listed[g.Parent]); err != nil {
+		if err := c.checkReference(file, at, "location group", g.ID, "location group", g.Parent,
+			listed[g.Parent]); err != nil {
 			return err
 		}
 	}
-	for _, l := range t.Locations {
+	for i, l := range t.Locations {
+		at := place(t.Definitions.at.locations, locationSize, i)
 		names := t.Definitions
 		if a, err := t.Archive(l.Parent); err == nil { // the location belongs to the archive, which can define its name
 			names = a.Definitions
 		}
-		if err := c.checkName(file, names, "location", l.ID, l.Name); err != nil {
+		if err := c.checkName(file, at, names, "location", l.ID, l.Name); err != nil {
 			return err
 		}
-		if err := c.checkReference(file, "location", l.ID, "location group", l.Parent, listed[l.Parent]); err != nil {
+		if err := c.checkReference(file, at, "location", l.ID, "location group", l.Parent,
+			listed[l.Parent]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// place returns the position of entry i of a table. first is the position of the first entry.
+func place(first int64, size, i int) uint64 { return uint64(first) + uint64(size)*uint64(i) }
+
 // checkReferences reports the definitions of a file that refer to undefined ones.
 func (c *checker) checkReferences(file string, d *Definitions) error {
-	for _, x := range d.Regions {
-		if err := c.checkName(file, d, "region", x.Ref, x.Name); err != nil {
+	for i, x := range d.Regions {
+		if err := c.checkName(file, place(d.at.regions, regionSize, i), d, "region", x.Ref, x.Name); err != nil {
 			return err
 		}
 	}
-	for _, x := range d.Attributes {
+	for i, x := range d.Attributes {
+		at := place(d.at.attributes, attributeSize, i)
 		for _, name := range []Ref{x.Name, x.Description} {
-			if err := c.checkName(file, d, "attribute", x.Ref, name); err != nil {
+			if err := c.checkName(file, at, d, "attribute", x.Ref, name); err != nil {
 				return err
 			}
 		}
 	}
-	for _, x := range d.Groups {
-		if err := c.checkName(file, d, "group", x.Ref, x.Name); err != nil {
+	for i, x := range d.Groups {
+		if err := c.checkName(file, uint64(d.at.groups[i]), d, "group", x.Ref, x.Name); err != nil {
 			return err
 		}
 	}
-	for _, x := range d.Comms {
-		if err := c.checkName(file, d, "communicator", x.Ref, x.Name); err != nil {
+	for i, x := range d.Comms {
+		at := place(d.at.comms, commSize, i)
+		if err := c.checkName(file, at, d, "communicator", x.Ref, x.Name); err != nil {
 			return err
 		}
-		if err := c.checkReference(file, "communicator", x.Ref, "group", x.Group, d.Group(x.Group) != nil); err != nil {
+		if err := c.checkReference(file, at, "communicator", x.Ref, "group", x.Group,
+			d.Group(x.Group) != nil); err != nil {
 			return err
 		}
-		if err := c.checkReference(file, "communicator", x.Ref, "communicator", x.Parent,
+		if err := c.checkReference(file, at, "communicator", x.Ref, "communicator", x.Parent,
 			d.Comm(x.Parent) != nil); err != nil {
 			return err
 		}
@@ -82,7 +92,8 @@ func (c *checker) checkAttributeRefs(t *Thread, event int) error {
 			if t.Archive.Definitions.Attribute(v.Attribute) != nil {
 				continue
 			}
-			if err := c.checkReference(t.path, "event", uint32(event), "attribute", v.Attribute, false); err != nil {
+			if err := c.checkReference(t.path, uint64(t.Events[event].at), "event", uint32(event), "attribute", v.Attribute,
+				false); err != nil {
 				return err
 			}
 		}
@@ -91,16 +102,17 @@ func (c *checker) checkAttributeRefs(t *Thread, event int) error {
 }
 
 // checkName reports a reference to an undefined string.
-func (c *checker) checkName(file string, d *Definitions, kind string, ref uint32, name Ref) error {
+func (c *checker) checkName(file string, at uint64, d *Definitions, kind string, ref uint32, name Ref) error {
 	_, ok := d.Text(name)
-	return c.checkReference(file, kind, ref, "string", name, ok)
+	return c.checkReference(file, at, kind, ref, "string", name, ok)
 }
 
 // checkReference reports a reference to a definition, unless it is defined or refers to nothing.
-func (c *checker) checkReference(file, kind string, ref uint32, target string, to Ref, defined bool) error {
+func (c *checker) checkReference(file string, at uint64, kind string, ref uint32, target string, to Ref,
+	defined bool) error {
 	if defined || to == NoRef {
 		return nil
 	}
-	return c.warn("pallas.undefined", file, noOffset, fmt.Sprintf("%s %d with the %s %d", kind, ref, target, to),
+	return c.warn("pallas.undefined", file, at, fmt.Sprintf("%s %d with the %s %d", kind, ref, target, to),
 		"one that the trace defines")
 }

@@ -201,7 +201,7 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 			if x.lists != nil && t.Events[e].HasAttributes() {
 				if list, ok := x.currentList(i, e); ok {
 					if x.values, err = list.values(x.values); err != nil {
-						if err := x.reportAttributes(err); err != nil {
+						if err := x.reportAttributes(e, err); err != nil {
 							return err
 						}
 					}

@@ -54,7 +54,7 @@ func (d *decoder) Close() error { return nil }
 func asDefect(opt *format.ReadOptions, rule string, err error) error {
 	var g *GrammarError
 	if errors.As(err, &g) {
-		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path},
+		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: g.position(),
 			Found: "sequence " + g.Sequence.String() + ": " + g.Found, Expected: g.Expected})
 	}
 	return archive.ReportDefect(opt, err, rule, "pallas.missing-file", "a file of the trace")

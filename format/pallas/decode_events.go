@@ -62,7 +62,7 @@ func (d *decoder) event(s *scope, t *Thread, i int) (in eventInfo, err error) {
 		var err error
 		if v, err = d.carriedOps(e.Record, v); err != nil {
 			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
-				Position: trace.Position{File: t.path}, Found: err.Error(),
+				Position: t.eventPosition(i), Found: err.Error(),
 				Expected: "the data that weft wrote; the operand is unknown"}); err != nil {
 				return in, err
 			}
@@ -102,7 +102,7 @@ func (d *decoder) event(s *scope, t *Thread, i int) (in eventInfo, err error) {
 		defined := false
 		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning,
-				Position: trace.Position{File: t.path},
+				Position: t.eventPosition(i),
 				Found:    fmt.Sprintf("event %d with the region %d", i, v[0]),
 				Expected: "one that the trace defines; weft uses a stand-in"})
 		}

@@ -61,7 +61,24 @@ type Definitions struct {
 	attr   map[Ref]int
 	group  map[Ref]int
 	comm   map[Ref]int
+	at     definitionPositions
 }
+
+// definitionPositions holds positions in a file of definitions: that of the first entry of each table, and those of
+// all groups, because only groups differ in size.
+type definitionPositions struct {
+	regions, attributes, comms, locationGroups, locations int64
+	groups                                                []int64
+}
+
+// The sizes of the entries of the tables, in bytes.
+const (
+	regionSize        = 2 * 4
+	attributeSize     = 4 * 4
+	commSize          = 4 * 4
+	locationSize      = 3 * 4
+	locationGroupSize = 3 * 4
+)
 
 // definitions reads the five tables of definitions (docs/formats/pallas.md, "Definitions").
 func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
@@ -81,20 +98,23 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 		}
 	}
 	last = -1
-	for range s.count("regions", 8) {
+	count, d.at.regions = s.table("regions", regionSize)
+	for range count {
 		x := Region{s.u32(), s.u32()}
-		s.inOrder("region", s.at-8, &last, x.Ref)
+		s.inOrder("region", s.at-regionSize, &last, x.Ref)
 		d.Regions = append(d.Regions, x)
 	}
 	last = -1
-	for range s.count("attributes", 16) {
+	count, d.at.attributes = s.table("attributes", attributeSize)
+	for range count {
 		// the type has 4 bytes; the lowest one holds its value
 		x := Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())}
-		s.inOrder("attribute", s.at-16, &last, x.Ref)
+		s.inOrder("attribute", s.at-attributeSize, &last, x.Ref)
 		d.Attributes = append(d.Attributes, x)
 	}
 	last = -1
 	for range s.count("groups", 12) {
+		d.at.groups = append(d.at.groups, int64(s.at))
 		g := Group{Ref: s.u32(), Name: s.u32()}
 		s.inOrder("group", s.at-8, &last, g.Ref)
 		if abi == 16 {
@@ -113,9 +133,10 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 		d.Groups = append(d.Groups, g)
 	}
 	last = -1
-	for range s.count("communicators", 16) {
+	count, d.at.comms = s.table("communicators", commSize)
+	for range count {
 		x := Comm{s.u32(), s.u32(), s.u32(), s.u32()}
-		s.inOrder("communicator", s.at-16, &last, x.Ref)
+		s.inOrder("communicator", s.at-commSize, &last, x.Ref)
 		d.Comms = append(d.Comms, x)
 	}
 	d.index()
@@ -236,15 +257,21 @@ func findDefinition[T any](d *Definitions, r Ref, table func(*Definitions) ([]T,
 	return nil
 }
 
-func (s *source) locationGroups() (l []LocationGroup) {
-	for range s.count("location groups", 12) {
+// locationGroups reads the table of location groups, and stores its position in d.
+func (s *source) locationGroups(d *Definitions) (l []LocationGroup) {
+	n, at := s.table("location groups", locationGroupSize)
+	d.at.locationGroups = at
+	for range n {
 		l = append(l, LocationGroup{s.u32(), s.u32(), s.u32()})
 	}
 	return l
 }
 
-func (s *source) locations() (l []Location) {
-	for range s.count("locations", 12) {
+// locations reads the table of locations, and stores its position in d.
+func (s *source) locations(d *Definitions) (l []Location) {
+	n, at := s.table("locations", locationSize)
+	d.at.locations = at
+	for range n {
 		l = append(l, Location{s.u32(), s.u32(), s.u32()})
 	}
 	return l

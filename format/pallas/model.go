@@ -169,7 +169,7 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 			Parent: trace.NoRef})
 	}
 	var tree forest.Forest
-	for _, g := range t.LocationGroups {
+	for i, g := range t.LocationGroups {
 		// A group may be defined before its parent.
 		p, ok := m.groups[g.Parent]
 		if !ok || g.Parent == NoRef {
@@ -181,7 +181,8 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 			continue
 		}
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error,
-			Position: trace.Position{File: t.src.Path},
+			Position: trace.Position{File: t.src.Path, Binary: true,
+				Offset: int64(place(t.Definitions.at.locationGroups, locationGroupSize, i))},
 			Found:    fmt.Sprintf("location group %d in location group %d, which it contains", g.ID, g.Parent),
 			Expected: "groups that do not contain themselves; weft reads a group without a parent"}); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // outline is the result of following the tokens of a thread from its root. Its lists have the same indexes as
@@ -26,13 +27,31 @@ type outline struct {
 // GrammarError reports a token that refers to nothing, or that leads back to the sequence that contains it.
 type GrammarError struct {
 	Path            string // path of the thread's file
+	Offset          int64  // position of the sequence in that file, or -1 if it is unknown
 	Sequence        Token
 	Found, Expected string
 }
 
 // Error describes the defect in one line.
 func (e *GrammarError) Error() string {
-	return fmt.Sprintf("%s: sequence %s: found %s, expected %s", e.Path, e.Sequence, e.Found, e.Expected)
+	return fmt.Sprintf("%s: sequence %s: found %s, expected %s", e.position(), e.Sequence, e.Found, e.Expected)
+}
+
+// position returns the position of the sequence.
+func (e *GrammarError) position() trace.Position {
+	if e.Offset < 0 {
+		return trace.Position{File: e.Path}
+	}
+	return trace.Position{File: e.Path, Offset: e.Offset, Binary: true}
+}
+
+// grammarError returns an error of the sequence with index i, whose token is k. i is -1 if there is no such sequence.
+func (t *Thread) grammarError(i int, k Token, found, expected string) *GrammarError {
+	at := t.sequencePosition(i)
+	if !at.Binary {
+		at.Offset = -1
+	}
+	return &GrammarError{t.path, at.Offset, k, found, expected}
 }
 
 // Is reports whether target is [format.ErrDamaged].
@@ -76,7 +95,7 @@ func newOutline(t *Thread) *outline {
 		size: make([]uint64, t.lists.len())}
 	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !ok {
-		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
+		g.err = t.grammarError(-1, t.Root, "no such sequence", "the sequence that the thread begins with")
 		return g
 	}
 	g.root = root
@@ -174,8 +193,8 @@ func (g *outline) follow() {
 		s, ok := g.t.step(k)
 		switch {
 		case !ok:
-			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)),
-				"one of an event, sequence or loop of the thread"}
+			g.err = g.t.grammarError(f.at, g.token(f.at), fmt.Sprintf("the token %s (0x%08x)", k, uint32(k)),
+				"one of an event, sequence or loop of the thread")
 			return
 		case s.event >= 0:
 			f.size = saturatingAdd(f.size, 1)
@@ -184,8 +203,8 @@ func (g *outline) follow() {
 			state[s.sequence] = open
 			stack = append(stack, frame{at: s.sequence})
 		case state[s.sequence] == open:
-			g.err = &GrammarError{g.t.path, g.token(f.at),
-				fmt.Sprintf("the token %s, which contains this sequence", k), "no cycle"}
+			g.err = g.t.grammarError(f.at, g.token(f.at),
+				fmt.Sprintf("the token %s, which contains this sequence", k), "no cycle")
 			return
 		default:
 			f.size = saturatingAdd(f.size, saturatingMul(g.size[s.sequence], s.times))

@@ -125,7 +125,7 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 			if list, ok := tr.currentList(i, e); ok {
 				var err error
 				if tr.values, err = list.values(tr.values); err != nil {
-					if err := tr.reportAttributes(err); err != nil {
+					if err := tr.reportAttributes(e, err); err != nil {
 						return err
 					}
 				}
@@ -134,7 +134,7 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 		restored, err := tr.addRestored(t, in)
 		if err != nil {
 			err = tr.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
-				Position: trace.Position{File: tr.t.path},
+				Position: tr.t.eventPosition(int(e)),
 				Record:   fmt.Sprintf("%s at %d", tr.t.Events[e].Record, times[i]), Found: err.Error(),
 				Expected: "the data that weft wrote; weft reads the event without it"})
 		}

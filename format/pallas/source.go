@@ -161,6 +161,12 @@ func (s *source) count(what string, size int) int {
 	return int(n)
 }
 
+// table reads the number of entries of a table, which have size bytes each. at is the position of the first one.
+func (s *source) table(what string, size int) (n int, at int64) {
+	n = s.count(what, size)
+	return n, int64(s.at)
+}
+
 // inOrder checks the order of a table of definitions. ref is the ref of the entry at an offset. last is the ref
 // of the entry before it, or -1, and becomes ref.
 func (s *source) inOrder(what string, at int, last *int64, ref Ref) {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
 )
 
 // TokenType is the type of the entry to which a token refers.
@@ -57,6 +58,7 @@ type Event struct {
 	Timestamps Vector
 
 	attributes []byte
+	at         int64 // position in the thread's file
 }
 
 // HasAttributes reports whether any occurrence of the event has attributes.
@@ -85,6 +87,8 @@ type Sequence struct {
 	Exclusive Vector
 	// Timestamps holds the time of the first event of each occurrence.
 	Timestamps Vector
+
+	at int64 // position in the thread's file
 }
 
 // Loop repeats a sequence. Loops of a thread with the same sequence and the same number of iterations are
@@ -123,9 +127,11 @@ type Thread struct {
 	sizes       []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
-	path                           string // path of the thread's file
-	size                           int64  // size of that file in bytes
-	whole                          bool   // the file has no defect
+	mapsAt                         [3]int64 // positions of these maps in the thread's file
+	loopsAt                        int64    // position of the loops there
+	path                           string   // path of the thread's file
+	size                           int64    // size of that file in bytes
+	whole                          bool     // the file has no defect
 	name                           string
 	times, durations               *dataFile
 	// starts is used by Value. It holds the index of the first value of each block, for vectors with several
@@ -305,6 +311,7 @@ func (s *source) thread(l layout) *Thread {
 		}
 		return t
 	}
+	t.mapsAt[0] = int64(s.at)
 	t.eventMap = s.idMap(l, len(t.Events))
 	t.lists.from = append(make([]uint32, 0, most+1), 0)
 	// The size of the rest of the file limits the number of tokens. Each sequence also has vectors there, of
@@ -325,7 +332,9 @@ func (s *source) thread(l layout) *Thread {
 		}
 		t.sizes = appendSizes(t.sizes, i, &x)
 	}
+	t.mapsAt[1] = int64(s.at)
 	t.sequenceMap = s.idMap(l, t.lists.len())
+	t.loopsAt = int64(s.at)
 	for range nl {
 		x := Loop{Sequence: Token(s.u32()), Iterations: s.u32()}
 		if l.abi >= 19 {
@@ -336,6 +345,7 @@ func (s *source) thread(l layout) *Thread {
 		}
 		t.Loops = append(t.Loops, x)
 	}
+	t.mapsAt[2] = int64(s.at)
 	t.loopMap = s.idMap(l, len(t.Loops))
 	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, t.lists.len())
 	t.dropPlaceholders()
@@ -356,6 +366,27 @@ func (s *source) thread(l layout) *Thread {
 		t.script = newLeanScript(t)
 	}
 	return t
+}
+
+// eventPosition returns the position of an event in the thread's file.
+func (t *Thread) eventPosition(i int) trace.Position {
+	return trace.Position{File: t.path, Offset: t.Events[i].at, Binary: true}
+}
+
+// sequencePosition returns the position of a sequence in the thread's file. A lean thread does not hold it, so
+// the file is read again. If the position cannot be found, the result names only the file.
+func (t *Thread) sequencePosition(i int) trace.Position {
+	if t.noSequences {
+		whole, _ := t.Archive.loadThread(t.ID, wholeThread) // if the file is damaged, a part is loaded
+		if whole == nil {
+			return trace.Position{File: t.path}
+		}
+		t = whole
+	}
+	if i < 0 || i >= len(t.Sequences) {
+		return trace.Position{File: t.path}
+	}
+	return trace.Position{File: t.path, Offset: t.Sequences[i].at, Binary: true}
 }
 
 // withoutSequences returns a lean thread: the thread without its sequences. Both share their events.
@@ -399,6 +430,7 @@ func (t *Thread) dropPlaceholders() {
 }
 
 func (s *source) event(l layout, blocks *[]Block) (e Event) {
+	e.at = int64(s.at)
 	e.Record = Record(s.u32())
 	if l.abi <= 18 && e.Record == Invalid {
 		e.Record = BufferFlush
@@ -463,6 +495,7 @@ func decodeTokens(to []Token, b []byte) {
 // sequence reads a sequence, and appends its tokens to lists.
 func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Sequence) {
 	at := s.at
+	x.at = int64(at)
 	x.Type = SequenceType(s.u32())
 	if x.Type > LoopSequence && s.err == nil {
 		s.fail(at, "0 or 1", "a sequence of type %d", x.Type)

@@ -135,10 +135,10 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 	defer func() { tr.r.keeping = tr.whole != nil }()
 	if tr.checksOrder {
 		tr.begin(g) // the delivery of the events reports block errors again
-		back, err := tr.goesBack(ctx)
+		at, back, err := tr.goesBack(ctx)
 		if back != "" && err == nil {
 			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
-				Position: trace.Position{File: t.path}, Found: back,
+				Position: at, Found: back,
 				Expected: "times that do not decrease; weft sorts the events of the thread"}); err != nil {
 				return nil, err
 			}
@@ -286,18 +286,19 @@ func (tr *threadReader) stop() {
 
 // goesBack describes the first time in the wanted part of the thread that is less than one before it. It returns "" if
 // no time decreases.
-func (tr *threadReader) goesBack(ctx context.Context) (string, error) {
+func (tr *threadReader) goesBack(ctx context.Context) (at trace.Position, found string, err error) {
 	for last := uint64(0); ; {
 		events, times, err := tr.x.next()
 		over := tr.reachedEnd(times)
 		for i, t := range times {
 			if t < last && last-t > tr.error {
-				return fmt.Sprintf("event %d at %d ns after a time of %d ns", events[i], t, last), nil
+				return tr.t.eventPosition(int(events[i])),
+					fmt.Sprintf("event %d at %d ns after a time of %d ns", events[i], t, last), nil
 			}
 			last = max(last, t)
 		}
 		if ctx.Err() != nil || len(events) == 0 && err == nil || over {
-			return "", ctx.Err()
+			return at, "", ctx.Err()
 		}
 	}
 }
@@ -318,7 +319,7 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 				occurrences = "2⁶⁴ or more occurrences"
 			}
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
-				Position: trace.Position{File: tr.t.path},
+				Position: tr.t.eventPosition(i),
 				Found:    fmt.Sprintf("%s of event %d in the grammar", occurrences, i),
 				Expected: fmt.Sprintf("%d, the number of its times; weft reads the events in the order of time", v.Size)})
 		}
@@ -331,7 +332,7 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 		}
 		if len(tr.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
-				Position: trace.Position{File: tr.t.path},
+				Position: tr.t.sequencePosition(i),
 				Found:    fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive),
 				Expected: fmt.Sprintf("%d of each, the number of its occurrences", n)})
 		}
@@ -360,7 +361,7 @@ func (tr *threadReader) describe() error {
 				tr.lists = make([]listIterator, len(tr.t.Events))
 			}
 			if err := e.checkAttributes(); err != nil {
-				if err := tr.reportAttributes(err); err != nil {
+				if err := tr.reportAttributes(uint32(i), err); err != nil {
 					return err
 				}
 			}
@@ -476,7 +477,7 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 		if n == len(times) {
 			return nil // no event has a time that is too large
 		}
-		if err := tr.reportLate(len(times)-n, times[n]); err != nil {
+		if err := tr.reportLate(events[n], len(times)-n, times[n]); err != nil {
 			return err
 		}
 		events, times = events[:n], times[:n]
@@ -519,10 +520,11 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 	return nil
 }
 
-// reportLate reports n events whose times are too large for the common model. first is the first such time.
-func (tr *threadReader) reportLate(n int, first uint64) error {
+// reportLate reports n events whose times are too large for the common model. e is the first such event, and first is
+// its time.
+func (tr *threadReader) reportLate(e uint32, n int, first uint64) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
-		Position: trace.Position{File: tr.t.path},
+		Position: tr.t.eventPosition(int(e)),
 		Found:    fmt.Sprintf("%s from %d ns on", plural.Of(n, "event"), first),
 		Expected: "times of less than 2⁶³ ns; weft skips the events"})
 }
@@ -551,7 +553,7 @@ func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 	}
 	var err error
 	if tr.values, err = list.values(tr.values[:0]); err != nil {
-		if err := tr.reportAttributes(err); err != nil {
+		if err := tr.reportAttributes(e, err); err != nil {
 			return err
 		}
 	}
@@ -561,7 +563,7 @@ func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 		if size >= 0 && size != len(v.Bytes) {
 			err := fmt.Errorf("%s for a value of attribute %d, whose type has %d", plural.Of(len(v.Bytes), "byte"), v.Attribute,
 				size)
-			if err := tr.reportAttributes(err); err != nil {
+			if err := tr.reportAttributes(e, err); err != nil {
 				return err
 			}
 		}
@@ -585,9 +587,10 @@ func (tr *threadReader) currentList(row int, e uint32) (list attributeList, ok b
 	return list, ok
 }
 
-func (tr *threadReader) reportAttributes(err error) error {
+// reportAttributes reports a defect of the attributes of an event.
+func (tr *threadReader) reportAttributes(e uint32, err error) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
-		Position: trace.Position{File: tr.t.path}, Found: err.Error(),
+		Position: tr.t.eventPosition(int(e)), Found: err.Error(),
 		Expected: "lists of attributes in the order of occurrences, which fit their sizes"})
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,21 @@ func (t *Trace) metadata() iter.Seq2[string, string] {
 	}
 }
 
+// partPath matches the paths of files in the folder of a trace that are not its main file.
+var partPath = regexp.MustCompile(`(?:^|[/\\])archive_\d+[/\\](?:archive|thread_\d+[/\\]thread)\.pallas$`)
+
+// partNames describes the files of a trace that are not its main file.
+var partNames = map[string]string{"archive.pallas": "the file of an archive", "thread.pallas": "the file of a thread"}
+
+// partOf describes a file that is not the main file, and returns "" for all others. unknown is set if the file does not
+// begin as a main file does. Some files of archives and threads do, because they begin with a number.
+func partOf(src format.Source, unknown bool) string {
+	if unknown || partPath.MatchString(src.Path) {
+		return partNames[path.Base(src.Name)]
+	}
+	return ""
+}
+
 // Open opens a trace, given its main file. It reads no other file.
 func Open(src format.Source) (*Trace, error) {
 	s, err := load(src, src.Name, src.Path)
@@ -74,6 +90,9 @@ func Open(src format.Source) (*Trace, error) {
 	}
 	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*lazy[*Archive]{},
 		loaded: threadCache{most: grammarBytes}}
+	if part := partOf(src, s.err != nil && s.err.Offset == 0); part != "" {
+		return nil, archive.Damaged(src.Path, 0, part, "the main file of the trace, which is beside the folders archive_N")
+	}
 	if s.err != nil && s.err.Offset <= encodingOffset {
 		return nil, s.err
 	}
@@ -82,7 +101,8 @@ func Open(src format.Source) (*Trace, error) {
 	}
 	t.displayDir = src.Path[:len(src.Path)-len(path.Base(src.Name))]
 	t.Definitions = s.definitions(t.ABI, nil)
-	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
+	t.LocationGroups, t.Locations = s.locationGroups(t.Definitions), s.locations(t.Definitions)
+	t.Metadata = s.metadata(t.ABI)
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
 		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
@@ -248,8 +268,8 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	}
 	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations also state both numbers
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
-	a.groups = s.locationGroups()
-	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
+	a.groups = s.locationGroups(a.Definitions)
+	a.Locations, a.Metadata = s.locations(a.Definitions), s.metadata(t.ABI)
 	a.ownCount = len(a.Locations)
 	a.Locations, a.mainCount = append(a.Locations, t.placed[id]...), len(t.placed[id])
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {

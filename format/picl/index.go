@@ -102,7 +102,7 @@ func (d *decoder) index(ctx context.Context) error {
 	events := map[int64]int64{}
 	userTypes := map[int64]bool{}
 	carried := map[string]string{}
-	err := linetrace.Index(ctx, &d.Text, d.scanChunk, func(r *scanResult, shift int64) error {
+	err := linetrace.Index(ctx, &d.Text, "picl", d.scanChunk, func(r *scanResult, shift int64) error {
 		r.shift(shift)
 		for _, x := range r.locations {
 			if _, ok := locations[x.id]; !ok {

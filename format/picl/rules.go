@@ -15,6 +15,9 @@ var rules = []format.Rule{
 	{ID: "picl.line-too-long", Severity: trace.Error,
 		Doc:     "A line is longer than the limit (option picl.max-line). weft skips the line.",
 		Example: "a line of 17 MB"},
+	{ID: "picl.zero-byte", Severity: trace.Warning,
+		Doc:     "A line has a byte 0, which no text has. A part of the file may be lost. weft keeps the byte.",
+		Example: "-5 3 0.0 0 0 3 0 a, then a byte 0", Stays: true},
 	{ID: "picl.count-missing", Severity: trace.Warning,
 		Doc:     "A record ends before the number of data fields. weft assumes 0.",
 		Example: "-3 0 0.1 0 0"},
@@ -76,6 +79,10 @@ var rules = []format.Rule{
 		Doc:     "The file is empty. Either the trace has no events, or its content is lost.",
 		Example: "a file of 0 bytes that a program opens with the library; the commands refuse it as no trace",
 		Stays:   true},
+	{ID: "picl.cut-off", Severity: trace.Note,
+		Doc: "The last line has no line end. This is allowed; but the file may be cut off, and the line may lack its " +
+			"last characters.",
+		Example: "-3 0 0.1 0 0 0 at the end of the file"},
 	{ID: "picl.statistics-unknown", Severity: trace.Note,
 		Doc: "weft cannot compare a value of a statistics record with the events, such as a number of bytes of " +
 			"trace data.",

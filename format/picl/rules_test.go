@@ -20,6 +20,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.malformed-record", "-3 0 0.1 0 0 -1\n", 1, 1},
 	{"picl.line-too-long", "-3 0 0.1 0 0 0\n-7 0 0.2 0 0 2000 0 " + strings.Repeat("x", 2000) + "\n-4 0 0.3 0 0 0\n", 2,
 		2},
+	{"picl.zero-byte", "-3 0 0.1 0 0 0\n-7 0 0.2 0 0 3 0 a\x00b\n-4 0 0.3 0 0 0\n", 2, 3},
+	{"picl.cut-off", "-3 0 0.1 0 0 0\n-4 0 0.2 0 0 0", 2, 2},
 	{"picl.count-missing", "-3 0 0.1 0 0\n-4 0 0.2 0 0 0\n", 1, 2},
 	{"picl.data-missing", "-3 0 0.1 0 0 2 2 5\n", 1, 1},
 	{"picl.data-missing", "-3 0 0.1 0 0 1000000000 2 5\n", 1, 1},

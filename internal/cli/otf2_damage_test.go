@@ -189,3 +189,47 @@ func TestRefusedPropertiesOfOTF2(t *testing.T) {
 		}
 	}
 }
+
+// TestRepairClockAndVersion checks that repair defines the clock of an archive without clock properties, and that it
+// writes the version of its files: weft check and otf2-print find nothing wrong. The events are at the ticks 1000 to
+// 1100, so the trace is 100 ticks long.
+func TestRepairClockAndVersion(t *testing.T) {
+	for _, x := range []struct {
+		name, file, found string
+		damage            func(b []byte) []byte
+	}{
+		{"no clock", "traces.def", "no ClockProperties", func(b []byte) []byte { return slices.Insert(b, 0x1e, 0x89, 0xe4) }},
+		{"no resolution", "traces.def", "0 ticks a second", func(b []byte) []byte {
+			return slices.Concat(b[:0x12], []byte{5, 15, 0}, b[0x19:])
+		}},
+		{"version", "traces.otf2", "a trace of version 127", func(b []byte) []byte { b[8] = 127; return b }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS("../../format/otf2/testdata/ok/rma")); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, x.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, x.file), x.damage(b), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			out := filepath.Join(t.TempDir(), "r.otf2")
+			code, text, errs := runWeft(t, "repair", filepath.Join(dir, "traces.otf2"), out)
+			if code != 0 || !strings.Contains(errs+text, x.found) {
+				t.Fatalf("repair: exit code %d, %s%s, expected %q", code, text, errs, x.found)
+			}
+			if code, text, _ := runWeft(t, "check", out); code != 0 || !strings.Contains(text, "0 errors, 0 warnings") {
+				t.Errorf("check: exit code %d, %s", code, text)
+			}
+			if _, err := exec.LookPath("otf2-print"); err == nil {
+				text, _ := runTool(t, out, "otf2-print", "-G")
+				if !strings.Contains(string(text), "Global Offset: 1000, Length: 100") {
+					t.Errorf("found %s, expected the length of the trace", text)
+				}
+			}
+		})
+	}
+}

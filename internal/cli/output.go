@@ -41,6 +41,7 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == arg })
 		}
 		a.ownFiles.Add(out.Names())
+		a.reportLeftovers(arg)
 	})
 	return out, nil
 }

@@ -4,11 +4,13 @@
 package linetrace
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 	"sync"
 	"unicode/utf8"
 	"unsafe"
@@ -212,12 +214,31 @@ func LineStart(data, l []byte) (off int64, ok bool) {
 }
 
 // Index reads the text once, and calls scan for each chunk, on several cores. It passes the results to done in
-// the order of the file, together with the number that must be added to the line numbers in them.
-func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
+// the order of the file, together with the number that must be added to the line numbers in them. It reports signs of
+// damage; name is the name of the format, as it occurs in the names of rules.
+func Index[R any](ctx context.Context, t *Text, name string, scan func(*lines.Block) R,
 	done func(r R, shift int64) error) (err error) {
+	type result struct {
+		r    R
+		zero []oddLine
+		cut  []oddLine
+	}
 	read := int64(0)
-	t.Chunks, err = lines.Index(ctx, t.File, t.Opt.Cores(), scan, func(c lines.Chunk, r R) error {
-		if err := done(r, t.File.Shift(c)); err != nil {
+	work := func(b *lines.Block) result {
+		zero, cut := t.signsOfDamage(b)
+		return result{scan(b), zero, cut}
+	}
+	t.Chunks, err = lines.Index(ctx, t.File, t.Opt.Cores(), work, func(c lines.Chunk, x result) error {
+		shift := t.File.Shift(c)
+		if err := done(x.r, shift); err != nil {
+			return err
+		}
+		if err := t.reportLines(x.zero, shift, trace.Defect{Rule: name + ".zero-byte", Severity: trace.Warning,
+			Found: "a byte 0", Expected: "text"}); err != nil {
+			return err
+		}
+		if err := t.reportLines(x.cut, shift, trace.Defect{Rule: name + ".cut-off", Severity: trace.Note,
+			Found: "no line end", Expected: "a line end, unless the line is complete"}); err != nil {
 			return err
 		}
 		if read += int64(c.Len); t.Opt.Progress != nil {
@@ -226,6 +247,48 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 		return nil
 	})
 	return err
+}
+
+// oddLine is a line that shows that a file may be damaged.
+type oddLine struct {
+	text   string
+	number int64
+}
+
+// signsOfDamage returns the lines of a block that have a byte 0, and the last line if it has no line end and is not
+// blank. The program that wrote the file may have been interrupted, or the system may have lost a part of the file.
+func (t *Text) signsOfDamage(b *lines.Block) (zero, cut []oddLine) {
+	open := len(b.Data) > 0 && b.Data[len(b.Data)-1] != '\n'
+	if bytes.IndexByte(b.Data, 0) < 0 && !open {
+		return nil, nil
+	}
+	var last oddLine
+	for w := t.File.Walk(b); ; {
+		l, number, ok := w.Next()
+		if !ok {
+			break
+		}
+		last = oddLine{string(l[:min(len(l), 100)]), number}
+		if bytes.IndexByte(l, 0) >= 0 {
+			zero = append(zero, last)
+		}
+	}
+	if open && strings.TrimSpace(last.text) != "" {
+		cut = append(cut, last)
+	}
+	return zero, cut
+}
+
+// reportLines reports the same defect for several lines. shift is added to their numbers.
+func (t *Text) reportLines(list []oddLine, shift int64, x trace.Defect) error {
+	for _, l := range list {
+		d := x
+		d.Position, d.Record = trace.Position{File: t.File.Name, Line: l.number + shift}, l.text
+		if err := t.Opt.Defect(&d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Order chooses the tick, which has at most the given number of digits, and finds the runs of the file. It

@@ -34,7 +34,8 @@ func TestLines(t *testing.T) {
 	x := NewText(&format.ReadOptions{Memory: 40 << 10},
 		&lines.File{R: strings.NewReader(text.String()), Size: int64(text.Len()), MaxLine: 100 << 10, Continued: true},
 		func() error { return nil })
-	err := Index(context.Background(), &x, func(*lines.Block) bool { return true }, func(bool, int64) error { return nil })
+	err := Index(context.Background(), &x, "picl", func(*lines.Block) bool { return true },
+		func(bool, int64) error { return nil })
 	if err != nil || len(x.Chunks) < 3 {
 		t.Fatal(err, len(x.Chunks))
 	}

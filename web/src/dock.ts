@@ -12,13 +12,15 @@ import { followsWindow } from "./panels/times";
 
 /**
  * Scope holds the trace and the time that a panel shows. window is this time in ticks of the trace,
- * and axis is the same time in ticks of the axis. ranged is set if the time is the range.
+ * and axis is the same time in ticks of the axis. ranged is set if the time is the range. outside is set if the
+ * panel shows a time of the trace, and the trace has no part in it; window is then an end of the trace.
  */
 export interface Scope {
   lane: Lane;
   window: Window;
   axis: Window;
   ranged: boolean;
+  outside: boolean;
 }
 /**
  * Tools holds the elements and functions that the dock gives to a panel. bar and body are the
@@ -171,7 +173,8 @@ export class Dock {
       timeScope = this.timeScope(p),
       axis = (timeScope === "range" ? s.range : null) ?? s.window;
     const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
-    return { lane, window: lane.cut(axis), axis, ranged: timeScope === "range" && s.range !== null };
+    const outside = timeScope !== "trace" && !p.both && !lane.reaches(axis);
+    return { lane, window: lane.cut(axis), axis, ranged: timeScope === "range" && s.range !== null, outside };
   }
 
   /** follow renders the panel if its scope has changed. While the window moves, it waits, unless now is set. */
@@ -193,7 +196,7 @@ export class Dock {
         ? ""
         : p.both
           ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
-          : `${c.window.from} ${c.window.to}`;
+          : `${c.window.from} ${c.window.to} ${c.outside}`;
     const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
     const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
     setText(this.covers, this.timeScope(p) === "trace" ? "" : coverage(c.lane));
@@ -227,7 +230,9 @@ export class Dock {
         ? [c.axis, this.app.axis, this.app.limits().to - 1n]
         : [c.window, c.lane.clock, c.lane.length],
       end = w.to > last ? last : w.to;
-    const text = `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
+    const text = c.outside
+      ? `${what}: outside of this trace, which ends at ${exact(c.lane.length, c.lane.clock)}`
+      : `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
     const body = el("div", {});
     if (other) {
       this.body.replaceChildren();
@@ -261,7 +266,11 @@ export class Dock {
       }
     });
     try {
-      const made = p.render(this.app, c, tools);
+      if (c.outside) {
+        this.csvMaker = null;
+        body.append(el("p", { class: "faint" }, `${c.lane.title} has no part in this time.`));
+      }
+      const made = c.outside ? undefined : p.render(this.app, c, tools);
       // keep the old bar until the new panel is ready, so that the page does not jump
       if (made) await made;
       if (abort.signal.aborted) return;

@@ -114,6 +114,11 @@ export class Lane {
     const to = l.to > end ? end : l.to;
     return { from, to: to > from ? to : from + 1n };
   }
+  /** reaches reports whether a window of the axis has a part of the trace. */
+  reaches(w: Window): boolean {
+    const l = this.local(w);
+    return l.to > 0n && l.from <= this.length;
+  }
   /** arrange computes the rows and their positions. */
   arrange(o: Options): void {
     const { rows, height } = layout(this.tree, this.meta, o);

@@ -491,6 +491,27 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator("#panel").innerText()).toBe("A has no part in this time.");
   });
 
+  check("a table of a range beyond the end of its trace says so", async ({ page, open, ready }) => {
+    const length = synthetic("a1", "ring.otf2", 64, 60).length,
+      far = 3 * length;
+    await page.route("**/api/traces/b2", async (r) => {
+      const m = (await (await r.fetch()).json()) as { length?: string };
+      await r.fulfill({ json: { ...m, length: String(far) } });
+    });
+    await open("#t=a1,b2&p=profile");
+    await page.evaluate(
+      ([a, b]) => {
+        location.hash = `#t=a1,b2&p=profile&v=profile.time:window&r=${a}~${b}`;
+      },
+      [2 * length, far - 10],
+    );
+    await ready();
+    expect(await page.locator("#panel").innerText()).toBe("ring.otf2 has no part in this time.");
+    const scope = await page.locator(".scope .what").innerText();
+    expect(scope).toContain("selected range: outside of this trace, which ends at");
+    expect(scope).not.toContain("(0 s)");
+  });
+
   check("the title of a list of messages has the full names of the pair", async ({ page, open, ready }) => {
     await open("#t=a1&p=messages");
     await page.locator("#panel tbody tr", { hasText: "process 1" }).first().click();
