@@ -49,13 +49,11 @@ func (r *retimer) releaseTime(s *history.Source) []int64 {
 	return t
 }
 
-// ahead is the new end of a call that ends later than a call that waits for its release of a lock. It is nil while it
-// is being computed. caused is the time in ticks of the last event on which the call
-// depends.
+// ahead holds the new end of a call that ends later than a call that waits for its release of a lock.
 type ahead struct {
-	number int32
-	end    []int64
-	caused int64
+	number int32   // of the call at its location
+	end    []int64 // nil while it is being computed
+	caused int64   // time in ticks of the last event on which the call depends
 }
 
 // endAhead returns the new end of a call that is the next one of its location, and releases a lock at time t in ticks.
