@@ -146,13 +146,23 @@ func (e *encoder) markedGroup(loc uint32) (token uint64, ok bool) {
 				continue
 			}
 			process, err := strconv.ParseUint(l.ID, 10, 32)
-			token, ok = s.tokens[processTokens][streamToken{0, process}]
+			token, ok = s.processOrGroup(process)
 			if err == nil && (ok || process == 0) {
 				return token, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// processOrGroup returns the written token of a process or, if the trace defines no such process, of a group of
+// processes. Markers may be about either.
+func (s *sourceTrace) processOrGroup(token uint64) (written uint64, ok bool) {
+	own := streamToken{0, token}
+	if written, ok = s.tokens[processTokens][own]; !ok {
+		written, ok = s.tokens[groupTokens][own]
+	}
+	return written, ok
 }
 
 // findLocations determines where the locations of a trace come from. It also sets the tokens of processes that
@@ -171,7 +181,7 @@ func (e *encoder) findLocations(s *sourceTrace) {
 		if o.origins[at] = x; !known || process == 0 {
 			continue
 		}
-		if t, ok := s.tokens[processTokens][streamToken{0, process}]; ok {
+		if t, ok := s.processOrGroup(process); ok {
 			e.tokens.locations.set(int(at), uint32(t)) // this also applies if the process has events in a second stream
 		} else {
 			s.tokens[processTokens][streamToken{0, process}] = uint64(e.tokens.locations.at(int(at)))

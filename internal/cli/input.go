@@ -352,8 +352,8 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 		}
 	}
 	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {
-		return nil, usageError("%s: found %s, which is several files, expected the name of its uncompressed main file",
-			src.Path, f.About().Title)
+		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
+			f.About().Title)
 	}
 	return f, err
 }
