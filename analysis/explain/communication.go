@@ -6,6 +6,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
 )
 
 // startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
@@ -25,6 +26,28 @@ func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
 		return t
 	}
 	return min(t, ex.h.Counts.Unknown[at])
+}
+
+// unjudgedTime returns the time in ticks of the calls that could not be judged. known is false if the trace does not
+// show how long some of them take.
+func (ex *explainer) unjudgedTime() (time float64, known bool) {
+	c := &ex.h.Counts
+	for _, t := range c.Unknown {
+		time += float64(t)
+	}
+	for _, s := range ex.h.Log.Silent {
+		barrier := ex.h.Log.Defs.RoleOf(s.Region) == trace.BarrierRole // in UnknownBarrier
+		if !s.Unended && !barrier {                                    // visits without an end are in Unknown
+			time += s.Time.Float()
+		}
+	}
+	for _, k := range []waitstate.UnjudgedKind{waitstate.UnknownBarrier, waitstate.IncompleteBarrier,
+		waitstate.UnrecordedWindow, waitstate.UnmatchedWindow} {
+		time += c.UnjudgedTime[k].Float()
+	}
+	untimed := c.Unjudged[waitstate.BareReceive] + c.Unjudged[waitstate.BareCollective] +
+		c.Unjudged[waitstate.UnknownDevice] + c.Unjudged[waitstate.UnknownLaunch]
+	return time, untimed == 0
 }
 
 // communication holds the time in ticks of calls of communication libraries, without waits.

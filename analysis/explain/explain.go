@@ -88,7 +88,8 @@ type Region struct {
 type Confidence string
 
 // These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
-// causality, or if its gain is unknown. It has MediumConfidence if some calls of the trace could not be judged.
+// causality, or if its gain is unknown. It has MediumConfidence if calls that could not be judged take at least
+// leastShare of the time of all threads and streams, or if their time is unknown.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -229,6 +230,8 @@ func (ex *explainer) listUnjudged() {
 	ex.confidence = HighConfidence
 	for _, u := range ex.waits.Unjudged {
 		ex.page.Unjudged = append(ex.page.Unjudged, u.Text(ex.page.Clock))
+	}
+	if t, known := ex.unjudgedTime(); !known || t >= leastShare*ex.core {
 		ex.confidence = MediumConfidence
 	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {

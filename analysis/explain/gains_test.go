@@ -265,6 +265,50 @@ func TestUnendedOperation(t *testing.T) {
 	}
 }
 
+// TestConfidence checks that calls that could not be judged lower the confidence of findings if they take 2 % of the
+// time or more, or an unknown time. All traces are of two ranks that run for 1000 ticks: they compute for 500 and more
+// and meet at a barrier. Then they split a communicator for 19 or 20 ticks each: 2 * 19 of 2 * 1000 ticks are 1.9 %. Or
+// rank 0 is in MPI_Probe without events for 39 or 40 ticks. In one trace, a message is received outside of calls.
+func TestConfidence(t *testing.T) {
+	for _, c := range []struct {
+		split, probe int64
+		bare         bool
+		expected     explain.Confidence
+	}{
+		{expected: explain.HighConfidence},
+		{split: 19, expected: explain.HighConfidence},
+		{split: 20, expected: explain.MediumConfidence},
+		{probe: 39, expected: explain.HighConfidence},
+		{probe: 40, expected: explain.MediumConfidence},
+		{bare: true, expected: explain.MediumConfidence},
+	} {
+		before := 1000 - c.split - c.probe
+		r := program(2, 1, func(rank, _ int) int64 { return 500 + int64(rank)*(before-1-500) })
+		operation, _ := trace.OperationNumber("create-handle")
+		for loc := range uint32(2) {
+			if c.bare {
+				k := []trace.Kind{trace.Send, trace.Recv}[loc]
+				r.Event(loc, before, k, trace.NoRef, []uint64{uint64(1 - loc), 0, 0, 8})
+			}
+			if c.split > 0 {
+				split := r.Region("MPI_Comm_split")
+				r.Enter(loc, before, split)
+				r.Event(loc, before, trace.CollectiveBegin, trace.NoRef, nil)
+				r.Event(loc, 1000, trace.CollectiveEnd, trace.NoRef, []uint64{operation, 0, trace.Undefined, 0, 0})
+				r.Leave(loc, 1000, split)
+			}
+			if c.probe > 0 {
+				region := r.Region([]string{"MPI_Probe", "read"}[loc])
+				r.Enter(loc, before, region)
+				r.Leave(loc, 1000, region)
+			}
+		}
+		if f := find(t, page(t, r), "late"); f.Confidence != c.expected {
+			t.Errorf("%+v: found %s", c, f.Confidence)
+		}
+	}
+}
+
 // TestRegionsInsideOfCalls checks the time of regions inside of calls of MPI, such as functions of the library. Two
 // ranks work for 20 and 100, and are in MPI_Barrier until 105; from 1 after their begin to 104 they are in a function
 // inside of it. Both work until 150. Rank 0 waits for 80, also inside of the function. After rank 1 has come, its call
