@@ -241,7 +241,7 @@ func (ex *explainer) listUnjudged() {
 			ex.page.Clock.FormatDuration(v.Worst)))
 		ex.confidence = LowConfidence
 	}
-	if ex.waits.Judged == 0 {
+	if ex.waits.Judged == 0 && len(ex.waits.Unjudged) == 0 {
 		ex.page.Unjudged = append(ex.page.Unjudged,
 			"waits: the trace records no messages, collective operations, barriers or locks in calls that take time")
 	}

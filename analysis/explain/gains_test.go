@@ -242,6 +242,9 @@ func TestUnknownSender(t *testing.T) {
 	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 50 %") {
 		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
 	}
+	if slices.ContainsFunc(p.Unjudged, func(s string) bool { return strings.Contains(s, "no messages") }) {
+		t.Errorf("found %q, although the trace has messages", p.Unjudged)
+	}
 }
 
 // TestUnendedOperation checks that the time of a collective operation without an end, as at the end of a window, is not

@@ -236,6 +236,23 @@ func TestUnjudgedText(t *testing.T) {
 	}
 }
 
+// TestOnlyUnjudged checks the reason for a trace in which nothing can be judged. It does not say that a trace with a
+// receive has no messages.
+func TestOnlyUnjudged(t *testing.T) {
+	p := newPairOfRanks()
+	p.call(1, "MPI_Recv", 100, 200, func() { p.rec.Event(1, 199, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	expected := "found only events whose waits cannot be judged, expected others; " +
+		"1 receive: the trace has no matching send"
+	if found := r.Missing(); found != expected {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+	r = find(t, format.Recorded(newPairOfRanks().rec), waits.Options{})
+	if found := r.Missing(); !strings.HasPrefix(found, "found no messages, ") {
+		t.Errorf("found %q for a trace without calls", found)
+	}
+}
+
 // TestUnjudgedOfWindows checks that the counts of successive windows add up to those of the trace.
 func TestUnjudgedOfWindows(t *testing.T) {
 	late := newPairOfRanks() // the only message is posted at 110 and sent at 9000
