@@ -253,6 +253,27 @@ func TestOnlyUnjudged(t *testing.T) {
 	}
 }
 
+// TestMissingMembers checks the operations of a communicator of two ranks if the trace has the calls of one of them only,
+// as after `weft filter --location`: how long the other one lets it wait is unknown. In the operations of
+// MPI_COMM_SELF, it waits for nobody.
+func TestMissingMembers(t *testing.T) {
+	for _, kind := range []string{"locations", "self"} {
+		p := newPairOfRanks()
+		d := p.rec.Defs()
+		d.Sets.At(d.Communicator.At(0).Set).Kind = kind
+		p.collectiveCall(1, "MPI_Allreduce", "allreduce", 100, 200, trace.Undefined)
+		p.collectiveCall(1, "MPI_Bcast", "broadcast", 300, 310, 0)
+		r := find(t, format.Recorded(p.rec), waits.Options{})
+		expected, judged := []string{"2 collective calls 110"}, int64(0)
+		if kind == "self" {
+			expected, judged = nil, 2
+		}
+		if found := unjudgedTexts(r); !slices.Equal(found, expected) || r.Judged != judged {
+			t.Errorf("%s: found %q and %d judged calls, expected %q and %d", kind, found, r.Judged, expected, judged)
+		}
+	}
+}
+
 // TestUnjudgedOfWindows checks that the counts of successive windows add up to those of the trace.
 func TestUnjudgedOfWindows(t *testing.T) {
 	late := newPairOfRanks() // the only message is posted at 110 and sent at 9000
