@@ -253,7 +253,7 @@ func TestOnlyUnjudged(t *testing.T) {
 	}
 }
 
-// TestMissingMembers checks the operations of a communicator of two ranks if the trace has the calls of one of them only,
+// TestMissingMembers checks the operations of a communicator of two ranks if the trace has only the calls of one rank,
 // as after `weft filter --location`: how long the other one lets it wait is unknown. In the operations of
 // MPI_COMM_SELF, it waits for nobody.
 func TestMissingMembers(t *testing.T) {
@@ -269,7 +269,8 @@ func TestMissingMembers(t *testing.T) {
 			expected, judged = nil, 2
 		}
 		if found := unjudgedTexts(r); !slices.Equal(found, expected) || r.Judged != judged {
-			t.Errorf("%s: found %q and %d judged calls, expected %q and %d", kind, found, r.Judged, expected, judged)
+			t.Errorf("%s: found %q and %d judged calls, expected %q and %d", kind, found, r.Judged, expected,
+				judged)
 		}
 	}
 }
