@@ -50,6 +50,32 @@ func (ex *explainer) unjudgedTime() (time float64, known bool) {
 	return time, untimed == 0
 }
 
+// lacksMembers reports whether a communicator with collective operations has members without any of them, as after
+// weft filter --location. Waits for these members count as communication.
+func (ex *explainer) lacksMembers() bool {
+	d := ex.h.Log.Defs
+	ranks := d.RankLocations()
+	callers := map[uint64]map[uint32]bool{} // locations by communicator
+	ex.h.Log.Sequences(func(k synclog.Sequence, loc uint32, _ int64) {
+		if k.Windows || d.IsSelf(k.Communicator) {
+			return
+		}
+		if int64(loc) < int64(len(ranks)) {
+			loc = ranks[loc]
+		}
+		if callers[k.Communicator] == nil {
+			callers[k.Communicator] = map[uint32]bool{}
+		}
+		callers[k.Communicator][loc] = true
+	})
+	for c, list := range callers {
+		if n, known := d.MemberCount(uint32(min(c, uint64(trace.NoRef)))); known && 1 < len(list) && len(list) < n {
+			return true // waits are unknown if there is only one member
+		}
+	}
+	return false
+}
+
 // communication holds the time in ticks of calls of communication libraries, without waits.
 type communication struct {
 	startup float64            // of the calls that initialise or finalise MPI

@@ -89,7 +89,8 @@ type Confidence string
 
 // These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
 // causality, or if its gain is unknown. It has MediumConfidence if calls that could not be judged take at least
-// leastShare of the time of all threads and streams, or if their time is unknown.
+// leastShare of the time of all threads and streams, if their time is unknown, or if the trace lacks members of
+// communicators.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -232,6 +233,11 @@ func (ex *explainer) listUnjudged() {
 		ex.page.Unjudged = append(ex.page.Unjudged, u.Text(ex.page.Clock))
 	}
 	if t, known := ex.unjudgedTime(); !known || t >= leastShare*ex.core {
+		ex.confidence = MediumConfidence
+	}
+	if ex.lacksMembers() {
+		ex.page.Unjudged = append(ex.page.Unjudged, "waits for members of a communicator that the trace lacks: it is "+
+			"unknown when these members come, so the waits count as communication")
 		ex.confidence = MediumConfidence
 	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {

@@ -312,6 +312,23 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
+// TestMissingMembers checks that findings do not have a high confidence if the trace lacks a member of a communicator,
+// as with `weft explain --location`: two ranks meet at barriers of a communicator of three.
+func TestMissingMembers(t *testing.T) {
+	for _, missing := range []bool{false, true} {
+		r := program(2, 50, func(rank, _ int) int64 { return 100 + 100*int64(rank) })
+		if missing {
+			r.Defs().Sets.At(0).Members = append(r.Defs().Sets.At(0).Members, 99)
+		}
+		p := page(t, r)
+		found := slices.ContainsFunc(p.Unjudged,
+			func(s string) bool { return strings.Contains(s, "a communicator that the trace lacks") })
+		if c := p.Findings[0].Confidence; found != missing || missing != (c == explain.MediumConfidence) {
+			t.Errorf("%t: found the confidence %s and %q", missing, c, p.Unjudged)
+		}
+	}
+}
+
 // TestRegionsInsideOfCalls checks the time of regions inside of calls of MPI, such as functions of the library. Two
 // ranks work for 20 and 100, and are in MPI_Barrier until 105; from 1 after their begin to 104 they are in a function
 // inside of it. Both work until 150. Rank 0 waits for 80, also inside of the function. After rank 1 has come, its call
