@@ -113,7 +113,7 @@ func (r *Report) waits() section {
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	switch {
 	case x.Missing() != "":
-		s.Lead, s.Hint = waits.NothingJudged, ""
+		s.Lead, s.Hint = x.NothingJudged(), ""
 	case len(x.Patterns)+len(x.Unjudged) == 0:
 		return section{}
 	default:

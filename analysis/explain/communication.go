@@ -6,6 +6,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
 )
 
 // startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
@@ -25,6 +26,54 @@ func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
 		return t
 	}
 	return min(t, ex.h.Counts.Unknown[at])
+}
+
+// unjudgedTime returns the time in ticks of the calls that could not be judged. known is false if the trace does not
+// show how long some of them take.
+func (ex *explainer) unjudgedTime() (time float64, known bool) {
+	c := &ex.h.Counts
+	for _, t := range c.Unknown {
+		time += float64(t)
+	}
+	for _, s := range ex.h.Log.Silent {
+		barrier := ex.h.Log.Defs.RoleOf(s.Region) == trace.BarrierRole // in UnknownBarrier
+		if !s.Unended && !barrier {                                    // visits without an end are in Unknown
+			time += s.Time.Float()
+		}
+	}
+	for _, k := range []waitstate.UnjudgedKind{waitstate.UnknownBarrier, waitstate.IncompleteBarrier,
+		waitstate.UnrecordedWindow, waitstate.UnmatchedWindow} {
+		time += c.UnjudgedTime[k].Float()
+	}
+	untimed := c.Unjudged[waitstate.BareReceive] + c.Unjudged[waitstate.BareCollective] +
+		c.Unjudged[waitstate.UnknownDevice] + c.Unjudged[waitstate.UnknownLaunch]
+	return time, untimed == 0
+}
+
+// lacksMembers reports whether a communicator with collective operations has members without any of them, as after
+// weft filter --location. Waits for these members count as communication.
+func (ex *explainer) lacksMembers() bool {
+	d := ex.h.Log.Defs
+	ranks := d.RankLocations()
+	callers := map[uint64]map[uint32]bool{} // locations by communicator
+	ex.h.Log.Sequences(func(k synclog.Sequence, loc uint32, _ int64) {
+		if k.Windows || d.IsSelf(k.Communicator) {
+			return
+		}
+		if int64(loc) < int64(len(ranks)) {
+			loc = ranks[loc]
+		}
+		if callers[k.Communicator] == nil {
+			callers[k.Communicator] = map[uint32]bool{}
+		}
+		callers[k.Communicator][loc] = true
+	})
+	for c, list := range callers {
+		if n, known := d.MemberCount(uint32(min(c, uint64(trace.NoRef)))); known && 1 < len(list) && len(list) < n {
+			return true // waits are unknown if there is only one member
+		}
+	}
+	return false
 }
 
 // communication holds the time in ticks of calls of communication libraries, without waits.

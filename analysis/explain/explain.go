@@ -88,7 +88,9 @@ type Region struct {
 type Confidence string
 
 // These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
-// causality, or if its gain is unknown. It has MediumConfidence if some calls of the trace could not be judged.
+// causality, or if its gain is unknown. It has MediumConfidence if calls that could not be judged take at least
+// leastShare of the time of all threads and streams, if their time is unknown, or if the trace lacks members of
+// communicators.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -229,6 +231,13 @@ func (ex *explainer) listUnjudged() {
 	ex.confidence = HighConfidence
 	for _, u := range ex.waits.Unjudged {
 		ex.page.Unjudged = append(ex.page.Unjudged, u.Text(ex.page.Clock))
+	}
+	if t, known := ex.unjudgedTime(); !known || t >= leastShare*ex.core {
+		ex.confidence = MediumConfidence
+	}
+	if ex.lacksMembers() {
+		ex.page.Unjudged = append(ex.page.Unjudged, "waits for members of a communicator that the trace lacks: it is "+
+			"unknown when these members come, so the waits count as communication")
 		ex.confidence = MediumConfidence
 	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
@@ -238,7 +247,7 @@ func (ex *explainer) listUnjudged() {
 			ex.page.Clock.FormatDuration(v.Worst)))
 		ex.confidence = LowConfidence
 	}
-	if ex.waits.Judged == 0 {
+	if ex.waits.Judged == 0 && len(ex.waits.Unjudged) == 0 {
 		ex.page.Unjudged = append(ex.page.Unjudged,
 			"waits: the trace records no messages, collective operations, barriers or locks in calls that take time")
 	}

@@ -242,6 +242,9 @@ func TestUnknownSender(t *testing.T) {
 	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 50 %") {
 		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
 	}
+	if slices.ContainsFunc(p.Unjudged, func(s string) bool { return strings.Contains(s, "no messages") }) {
+		t.Errorf("found %q, although the trace has messages", p.Unjudged)
+	}
 }
 
 // TestUnendedOperation checks that the time of a collective operation without an end, as at the end of a window, is not
@@ -262,6 +265,67 @@ func TestUnendedOperation(t *testing.T) {
 	p := page(t, x.Recorder)
 	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 35 %") {
 		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
+	}
+}
+
+// TestConfidence checks that calls that could not be judged lower the confidence of findings if they take 2 % of the
+// time or more, or an unknown time. All traces are of two ranks that run for 1000 ticks: they compute for 500 and more
+// and meet at a barrier. Then they split a communicator for 19 or 20 ticks each: 2 * 19 of 2 * 1000 ticks are 1.9 %. Or
+// rank 0 is in MPI_Probe without events for 39 or 40 ticks. In one trace, a message is received outside of calls.
+func TestConfidence(t *testing.T) {
+	for _, c := range []struct {
+		split, probe int64
+		bare         bool
+		expected     explain.Confidence
+	}{
+		{expected: explain.HighConfidence},
+		{split: 19, expected: explain.HighConfidence},
+		{split: 20, expected: explain.MediumConfidence},
+		{probe: 39, expected: explain.HighConfidence},
+		{probe: 40, expected: explain.MediumConfidence},
+		{bare: true, expected: explain.MediumConfidence},
+	} {
+		before := 1000 - c.split - c.probe
+		r := program(2, 1, func(rank, _ int) int64 { return 500 + int64(rank)*(before-1-500) })
+		operation, _ := trace.OperationNumber("create-handle")
+		for loc := range uint32(2) {
+			if c.bare {
+				k := []trace.Kind{trace.Send, trace.Recv}[loc]
+				r.Event(loc, before, k, trace.NoRef, []uint64{uint64(1 - loc), 0, 0, 8})
+			}
+			if c.split > 0 {
+				split := r.Region("MPI_Comm_split")
+				r.Enter(loc, before, split)
+				r.Event(loc, before, trace.CollectiveBegin, trace.NoRef, nil)
+				r.Event(loc, 1000, trace.CollectiveEnd, trace.NoRef, []uint64{operation, 0, trace.Undefined, 0, 0})
+				r.Leave(loc, 1000, split)
+			}
+			if c.probe > 0 {
+				region := r.Region([]string{"MPI_Probe", "read"}[loc])
+				r.Enter(loc, before, region)
+				r.Leave(loc, 1000, region)
+			}
+		}
+		if f := find(t, page(t, r), "late"); f.Confidence != c.expected {
+			t.Errorf("%+v: found %s", c, f.Confidence)
+		}
+	}
+}
+
+// TestMissingMembers checks that findings do not have a high confidence if the trace lacks a member of a communicator,
+// as with `weft explain --location`: two ranks meet at barriers of a communicator of three.
+func TestMissingMembers(t *testing.T) {
+	for _, missing := range []bool{false, true} {
+		r := program(2, 50, func(rank, _ int) int64 { return 100 + 100*int64(rank) })
+		if missing {
+			r.Defs().Sets.At(0).Members = append(r.Defs().Sets.At(0).Members, 99)
+		}
+		p := page(t, r)
+		found := slices.ContainsFunc(p.Unjudged,
+			func(s string) bool { return strings.Contains(s, "a communicator that the trace lacks") })
+		if c := p.Findings[0].Confidence; found != missing || missing != (c == explain.MediumConfidence) {
+			t.Errorf("%t: found the confidence %s and %q", missing, c, p.Unjudged)
+		}
 	}
 }
 

@@ -133,10 +133,15 @@ func (r *Result) UnknownLaunches() bool {
 	return slices.ContainsFunc(r.Unjudged, func(u Unjudged) bool { return u.Reason == reason })
 }
 
-// NothingJudged begins each reason that [Result.Missing] returns. Texts about the events that cannot be judged follow
-// it.
-const NothingJudged = "found no messages, collective operations, barriers or locks in calls that take time, expected " +
-	"some of them; waits cannot be judged"
+// NothingJudged returns a sentence for a trace in which no wait can be judged. Texts about the events in Unjudged can
+// follow it.
+func (r *Result) NothingJudged() string {
+	if len(r.Unjudged) > 0 {
+		return "found only events whose waits cannot be judged, expected others"
+	}
+	return "found no messages, collective operations, barriers or locks in calls that take time, expected some of them; " +
+		"waits cannot be judged"
+}
 
 // Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
 // returns "" for a window of a trace that has barriers or calls of communication libraries.
@@ -144,7 +149,7 @@ func (r *Result) Missing() string {
 	if r.Judged > 0 || r.part {
 		return ""
 	}
-	text := NothingJudged
+	text := r.NothingJudged()
 	for _, u := range r.Unjudged {
 		text += "; " + u.Text(r.Clock)
 	}

@@ -236,6 +236,45 @@ func TestUnjudgedText(t *testing.T) {
 	}
 }
 
+// TestOnlyUnjudged checks the reason for a trace in which nothing can be judged. It does not say that a trace with a
+// receive has no messages.
+func TestOnlyUnjudged(t *testing.T) {
+	p := newPairOfRanks()
+	p.call(1, "MPI_Recv", 100, 200, func() { p.rec.Event(1, 199, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	expected := "found only events whose waits cannot be judged, expected others; " +
+		"1 receive: the trace has no matching send"
+	if found := r.Missing(); found != expected {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+	r = find(t, format.Recorded(newPairOfRanks().rec), waits.Options{})
+	if found := r.Missing(); !strings.HasPrefix(found, "found no messages, ") {
+		t.Errorf("found %q for a trace without calls", found)
+	}
+}
+
+// TestMissingMembers checks the operations of a communicator of two ranks if the trace has only the calls of one rank,
+// as after `weft filter --location`: how long the other one lets it wait is unknown. In the operations of
+// MPI_COMM_SELF, it waits for nobody.
+func TestMissingMembers(t *testing.T) {
+	for _, kind := range []string{"locations", "self"} {
+		p := newPairOfRanks()
+		d := p.rec.Defs()
+		d.Sets.At(d.Communicator.At(0).Set).Kind = kind
+		p.collectiveCall(1, "MPI_Allreduce", "allreduce", 100, 200, trace.Undefined)
+		p.collectiveCall(1, "MPI_Bcast", "broadcast", 300, 310, 0)
+		r := find(t, format.Recorded(p.rec), waits.Options{})
+		expected, judged := []string{"2 collective calls 110"}, int64(0)
+		if kind == "self" {
+			expected, judged = nil, 2
+		}
+		if found := unjudgedTexts(r); !slices.Equal(found, expected) || r.Judged != judged {
+			t.Errorf("%s: found %q and %d judged calls, expected %q and %d", kind, found, r.Judged, expected,
+				judged)
+		}
+	}
+}
+
 // TestUnjudgedOfWindows checks that the counts of successive windows add up to those of the trace.
 func TestUnjudgedOfWindows(t *testing.T) {
 	late := newPairOfRanks() // the only message is posted at 110 and sent at 9000

@@ -21,7 +21,7 @@ type instance struct {
 type sequence struct {
 	communicator uint64 // trace.Undefined if it is unknown
 	posted       bool
-	unknown      bool             // the trace does not define the communicator or the window
+	unknown      bool             // the trace does not define the communicator or the window, or has only one member
 	next         map[uint32]int64 // indexed by location: number of its next operation
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
@@ -58,6 +58,8 @@ func (e *engine) countMembers() {
 		for _, calls := range s.next {
 			s.counts = append(s.counts, calls)
 		}
+		n, known := e.defs.MemberCount(uint32(min(s.communicator, uint64(trace.NoRef))))
+		s.unknown = s.unknown || len(s.counts) == 1 && known && n > 1
 		slices.Sort(s.counts)
 		clear(s.next)
 	}
