@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -379,6 +380,10 @@ func (f *follower) formatOf(head []byte, ended bool) (format.Format, error) {
 	x, err := f.requestedFormat(&f.flags.input)
 	if err != nil {
 		return nil, err
+	}
+	if packed := compression.NameOf(head); packed != "" && x == nil {
+		return nil, fmt.Errorf("%s: %w: found a file of %s, expected uncompressed text with --follow", f.in.src.Path,
+			format.ErrUnknown, packed)
 	}
 	if x == nil {
 		least := 50

@@ -133,6 +133,23 @@ func TestFollowEndsWhenDecided(t *testing.T) {
 	}
 }
 
+// TestFollowNamesCompression checks that weft verify --follow names the compression of a short file, instead of waiting
+// for more of it. The file is an empty one that gzip 1.12 has compressed with -n.
+func TestFollowNamesCompression(t *testing.T) {
+	path := textFile(t, "a.etf.gz", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	ctx, interrupt := context.WithTimeout(t.Context(), 20*time.Second)
+	defer interrupt()
+	var out, errs bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &errs, formats: all.Formats(), garbage: new(gcTuning),
+		ownFiles: new(written.List)}
+	root := a.root()
+	root.SetArgs([]string{"verify", "--follow", "--never", "C", path})
+	c := a.exitCode(ctx, root.ExecuteContext(ctx))
+	if c != exitDefects || ctx.Err() != nil || !strings.Contains(errs.String(), "found a file of gzip") {
+		t.Errorf("exit %d, %v, expected %d without an interrupt: %s%s", c, ctx.Err(), exitDefects, &out, &errs)
+	}
+}
+
 // TestFollowGrowingFile checks that verdicts on a file that grows are printed as soon as they are decided, and
 // that an interrupt prints the others.
 func TestFollowGrowingFile(t *testing.T) {

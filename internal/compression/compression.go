@@ -32,10 +32,8 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{"gzip", 0, "\x1f\x8b\x08", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
-		{"zstd", 0, "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
-			d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-			return d, err
-		}},
+		{"zstd", 0, "\x28\xb5\x2f\xfd", readZstd},
+		{"zstd", 1, "\x2a\x4d\x18", readZstd}, // a skippable frame, with which files of pzstd begin
 		{"bzip2", 0, "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 		{"xz", 0, "\xfd7zXZ\x00", nil},
 		{"compress", 0, "\x1f\x9d", nil},
@@ -44,6 +42,11 @@ func kinds() []kind {
 		{"7-Zip", 0, "7z\xbc\xaf\x27\x1c", nil},
 		{"tar", 257, "ustar", nil},
 	}
+}
+
+// readZstd returns a reader of the contents of r, which zstd has compressed.
+func readZstd(r io.Reader) (io.Reader, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
 // find returns the kind of a file that begins with head.

@@ -16,6 +16,9 @@ import (
 // bzip2File is the text "abc\n", compressed by bzip2 1.0.8.
 const bzip2File = "425a6839314159265359ad6755d6000000c100001038002000219a68334d133c5dc914e14242b59d5758"
 
+// pzstdFile is the text "abc\n", compressed by pzstd 1.5.4. It begins with a skippable frame.
+const pzstdFile = "502a4d18040000001100000028b52ffd04582100006162630a2d6e4c82"
+
 // decodeHex decodes a file.
 func decodeHex(t *testing.T, s string) []byte {
 	t.Helper()
@@ -56,6 +59,7 @@ func TestReader(t *testing.T) {
 		{"gzip", append(gzipped("ab"), gzipped("c\n")...), "abc\n"},
 		{"gzip", gzipped(""), ""},
 		{"zstd", z.Bytes(), "abc\n"},
+		{"zstd", decodeHex(t, pzstdFile), "abc\n"},
 		{"bzip2", decodeHex(t, bzip2File), "abc\n"},
 	} {
 		r, err := NewReader(iotest.OneByteReader(bytes.NewReader(c.file)))
