@@ -2,7 +2,6 @@ package explain_test
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,21 +77,11 @@ func TestPlacesOfCosts(t *testing.T) {
 }
 
 // barriers records two ranks that come to each of 50 barriers at the same time. Rank i leaves them after stay[i] ticks.
-func barriers(t *testing.T, stay [2]int64) *trace.Recorder {
-	t.Helper()
+func barriers(stay [2]int64) *trace.Recorder {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	ranks := []uint32{r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))}
-	d := r.Defs()
-	set := trace.Set{ID: "0", Kind: "locations"}
-	for _, loc := range ranks {
-		id, err := strconv.ParseInt(d.Locations.At(loc).ID, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set.Members = append(set.Members, id)
-	}
-	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(set)}))
+	comm := world(r.Defs(), ranks)
 	compute, barrier := r.Region("compute"), r.Region("MPI_Barrier")
 	for i, loc := range ranks {
 		end := int64(0)
@@ -113,7 +102,7 @@ func barriers(t *testing.T, stay [2]int64) *trace.Recorder {
 // TestCompletion checks the finding about communication in barriers that members leave at different times: one after 1
 // tick, and the other one after 300.
 func TestCompletion(t *testing.T) {
-	f := page(t, barriers(t, [2]int64{1, 300})).Findings
+	f := page(t, barriers([2]int64{1, 300})).Findings
 	expected := []string{"15.05 ms in calls of communication libraries", "15.05 ms in MPI_Barrier",
 		"14.95 ms after another member had already left the same operation"}
 	if len(f) == 0 || f[0].ID != "transfer" || !slices.Equal(f[0].Evidence, expected) ||

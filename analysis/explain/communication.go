@@ -84,8 +84,8 @@ type communication struct {
 	regions map[string]float64 // divides other by region
 }
 
-// communication returns the times of calls of communication libraries.
-func (ex *explainer) communication() communication {
+// communicationTimes returns the times of calls of communication libraries.
+func (ex *explainer) communicationTimes() communication {
 	c := communication{regions: map[string]float64{}}
 	for s, t := range ex.own {
 		switch {
@@ -121,7 +121,7 @@ const leastCalls = 0.1
 
 // transfer adds a finding about the time of communication without waits.
 func (ex *explainer) transfer() {
-	c := ex.communication()
+	c := &ex.communication
 	loss := c.other
 	if loss < leastShare*ex.core {
 		return
@@ -170,7 +170,7 @@ func (ex *explainer) transfer() {
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
 func (ex *explainer) startup() {
-	loss := ex.communication().startup
+	loss := ex.communication.startup
 	if loss < 0.1*ex.core {
 		return
 	}

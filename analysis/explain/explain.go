@@ -149,6 +149,8 @@ type explainer struct {
 	changes    []change
 	core       float64 // time of all threads and streams: the runtime times their number, in ticks
 	confidence Confidence
+	// communication holds the times of calls of communication libraries.
+	communication communication
 	// locks is the share of the waits of the pattern lock-contention for a location that has the lock. The others are
 	// waits for signals of conditions and semaphores.
 	locks float64
@@ -195,6 +197,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 		return nil, false, err
 	}
 	x.core = x.times.All()
+	x.communication = x.communicationTimes()
 	x.listUnjudged()
 	x.summarizeTimes()
 	x.planRuntimes(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
@@ -367,7 +370,7 @@ func (ex *explainer) setVerdict() {
 		name, lowest = "transfer", f.Transfer
 	}
 	waiting := ex.waits.Waiting.Float() / ex.core
-	unknown := ex.communication().unknown / ex.core
+	unknown := ex.communication.unknown / ex.core
 	switch {
 	case len(ex.page.Findings) == 0 && unknown >= leastShare:
 	case len(ex.page.Findings) == 0 && waiting >= leastShare:

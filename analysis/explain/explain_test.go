@@ -25,15 +25,7 @@ func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
 	}
 	compute, barrier := r.Region("compute"), r.Region("MPI_Barrier")
 	d := r.Defs()
-	set := trace.Set{ID: "0", Kind: "locations"}
-	for _, loc := range ranks {
-		id, err := strconv.ParseInt(d.Locations.At(loc).ID, 10, 64)
-		if err != nil {
-			panic(err)
-		}
-		set.Members = append(set.Members, id)
-	}
-	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(set)}))
+	comm := world(d, ranks)
 	const barrierOperation = 0
 	now := int64(0)
 	for round := range rounds {
@@ -54,6 +46,19 @@ func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
 		now = last + 1
 	}
 	return r
+}
+
+// world returns the communicator of all ranks.
+func world(d *trace.Definitions, ranks []uint32) uint64 {
+	set := trace.Set{ID: "0", Kind: "locations"}
+	for _, loc := range ranks {
+		id, err := strconv.ParseInt(d.Locations.At(loc).ID, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		set.Members = append(set.Members, id)
+	}
+	return uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(set)}))
 }
 
 // page explains a trace.

@@ -507,8 +507,8 @@ func (k *keptDefinitions) mark(t tokenOf) {
 	k.kept[t] = true
 	k.next = append(k.next, t)
 	if (t.space == processTokens || t.space == groupTokens) && !k.processes[t.token] {
-		t.space = processTokens + groupTokens - t.space
-		k.mark(t)
+		k.mark(tokenOf{processTokens, t.streamToken})
+		k.mark(tokenOf{groupTokens, t.streamToken})
 	}
 }
 

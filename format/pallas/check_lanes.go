@@ -2,8 +2,8 @@ package pallas
 
 import "context"
 
-// checkLanes checks the threads for lanes of resources. No scan reads these threads, because they serve other tools. It
-// reports only that the file of a thread is damaged if it is.
+// checkLanes checks the threads for lanes of resources. No scan reads these threads, because they serve other tools. If
+// the file of a thread is damaged, checkLanes does not compare its contents.
 func (c *checker) checkLanes(ctx context.Context) error {
 	if len(c.d.laneThreads) == 0 {
 		return nil

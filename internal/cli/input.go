@@ -292,7 +292,7 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 		return err
 	}
 	in.close = append(in.close, f.Close)
-	in.src = format.Source{FS: stdinFS{f, r.Size}, Name: stdinName, Path: name}
+	in.src = format.Source{FS: singleFS{f, r.Size}, Name: singleName, Path: name}
 	if r.Damage == nil {
 		return nil
 	}
@@ -351,16 +351,16 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 			err = fmt.Errorf("%w; %s can be used instead", err, beside)
 		}
 	}
-	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {
+	if _, stream := src.FS.(singleFS); stream && err == nil && !f.About().SingleText {
 		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
 			f.About().Title)
 	}
 	return f, err
 }
 
-func (i stdinInfo) Name() string       { return stdinName }
-func (i stdinInfo) Size() int64        { return i.size }
-func (i stdinInfo) Mode() fs.FileMode  { return 0o444 }
-func (i stdinInfo) ModTime() time.Time { return time.Time{} }
-func (i stdinInfo) IsDir() bool        { return false }
-func (i stdinInfo) Sys() any           { return nil }
+func (i singleInfo) Name() string       { return singleName }
+func (i singleInfo) Size() int64        { return i.size }
+func (i singleInfo) Mode() fs.FileMode  { return 0o444 }
+func (i singleInfo) ModTime() time.Time { return time.Time{} }
+func (i singleInfo) IsDir() bool        { return false }
+func (i singleInfo) Sys() any           { return nil }

@@ -29,7 +29,7 @@ func (a *app) reportLeftovers(path string) {
 	if n := len(names) - len(shown); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	fmt.Fprintf(a.err, "%s: a process that was killed has left %s%s; weft repair reads files of OTF, "+
+	printf(a.err, "%s: a process that was killed has left %s%s; weft repair reads files of OTF, "+
 		"all others can be removed\n", plain(path), plain(strings.Join(shown, ", ")), more)
 }
 

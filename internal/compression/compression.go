@@ -105,17 +105,17 @@ func (s *source) Read(b []byte) (int, error) {
 func NewReader(r io.Reader) (*Reader, error) {
 	s := &source{r: r}
 	b := bufio.NewReaderSize(s, 64<<10)
-	head, err := b.Peek(HeadSize)
+	head, _ := b.Peek(HeadSize) // the stream may be shorter
 	if s.err != nil {
 		return nil, s.err
 	}
-	_ = err // io.EOF: the stream is short
 	x := &Reader{plain: b, source: s}
 	k, ok := find(head)
 	if !ok || k.reader == nil {
 		return x, nil
 	}
 	x.Name = k.name
+	var err error
 	if x.plain, err = k.reader(b); err != nil {
 		x.plain, x.Damage = bytes.NewReader(nil), err
 	}

@@ -72,35 +72,36 @@ func (f *measuredFile) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// stdinName is the name of the only file in a [stdinFS].
-const stdinName = "stdin"
+// singleName is the name of the only file in a [singleFS].
+const singleName = "stdin"
 
-// stdinFS is a file system with a single file, which holds standard input.
-type stdinFS struct {
+// singleFS is a file system with a single file: a temporary copy of standard input, of a pipe or device, or of the
+// contents of a compressed file.
+type singleFS struct {
 	f    format.DataFile
 	size int64
 }
 
-// Open opens the file with the standard input if name is stdinName. No other file exists.
-func (s stdinFS) Open(name string) (fs.File, error) {
-	if name != stdinName {
+// Open opens the copy if name is singleName. No other file exists.
+func (s singleFS) Open(name string) (fs.File, error) {
+	if name != singleName {
 		return nil, &fs.PathError{Op: "open", Path: name,
 			Err: fmt.Errorf("found only one file, expected %s in its folder: %w", name, fs.ErrNotExist)}
 	}
-	return &stdinFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
+	return &singleFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
 }
 
-// stdinFile is an open file of a stdinFS.
-type stdinFile struct {
+// singleFile is an open file of a singleFS.
+type singleFile struct {
 	*io.SectionReader
 	size int64
 }
 
 // Close keeps the underlying file open for the next reader.
-func (f *stdinFile) Close() error { return nil }
+func (f *singleFile) Close() error { return nil }
 
 // Stat describes the file.
-func (f *stdinFile) Stat() (fs.FileInfo, error) { return stdinInfo{f.size}, nil }
+func (f *singleFile) Stat() (fs.FileInfo, error) { return singleInfo{f.size}, nil }
 
-// stdinInfo describes the file of a stdinFS. Its value is the size.
-type stdinInfo struct{ size int64 }
+// singleInfo describes the file of a singleFS. Its value is the size.
+type singleInfo struct{ size int64 }
