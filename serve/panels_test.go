@@ -18,6 +18,7 @@ import (
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -141,6 +142,10 @@ func TestStates(t *testing.T) {
 	writeWaits(t, nested, false)
 	writeWaits(t, commented, true)
 	writeGenerated(t, stencil, 5000)
+	windows := 24
+	if effort.Race {
+		windows = 4 // the whole and one window, each with and without waits
+	}
 	for _, c := range []struct {
 		path    string
 		indexed bool
@@ -157,7 +162,7 @@ func TestStates(t *testing.T) {
 		fmt.Sscan(v["origin"].(string), &origin)
 		fmt.Sscan(v["length"].(string), &length)
 		random := rand.New(rand.NewPCG(3, 3))
-		for i := range 24 {
+		for i := range windows {
 			from, to, query := int64(0), length+1, ""
 			if i > 1 {
 				from = random.Int64N(length)
