@@ -17,10 +17,10 @@ import (
 
 // NewChecker returns a checker for the parts of the trace that a reader of events does not use: the times and
 // durations of sequences, sums, ids, and numbers that files state about each other. Scans between NewChecker
-// and Finish check each thread that they read, while its blocks are in memory. Finish then reads only the
-// threads that no scan has read completely, and the threads with defects. For each core, the checker holds the
-// grammar of one thread, one block (8 KB) of each event, three blocks of each sequence, 1 MB of each file of
-// the thread, and up to 32 MB of compressed blocks.
+// and Finish check each thread while they deliver its events. Finish then reads only the
+// threads that no scan has read completely, the threads with defects, and all threads of a trace with a lossy codec.
+// For each core, the checker holds the grammar of one thread, one block (8 KB) of each event, three blocks of each
+// sequence, and 1 MB of each file of the thread.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{d: d, opt: d.opt, defectFree: &sync.Map{}}
 	d.checker.Store(c)
@@ -36,18 +36,6 @@ type checker struct {
 	values     []uint64
 	defectFree *sync.Map // the ids of threads in which a scan has found no defect
 	lane       bool      // the threads serve other tools, so no scan has reported their defects
-}
-
-// checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a defect,
-// Finish reads the thread again and reports the defect.
-func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *blockReader) error {
-	opt := *c.opt
-	opt.Report, opt.Strict = format.NewReport(), true
-	w := &checker{d: c.d, opt: &opt, r: r}
-	if err := w.checkThread(ctx, t, true); err == nil && len(opt.Report.Rules()) == 0 {
-		c.defectFree.Store(id, true)
-	}
-	return ctx.Err()
 }
 
 // Finish checks the files of all threads.
@@ -121,7 +109,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		defer t.Close()
 		w.opt = c.opt.At(c.d.location[id])
-		return struct{}{}, w.checkThread(ctx, t, false)
+		return struct{}{}, w.checkThread(ctx, t)
 	}, func(struct{}) error { return nil })
 	if err != nil {
 		return err
@@ -210,11 +198,51 @@ func (c *checker) checkFolders(file, dir, prefix string, listed func(id uint32) 
 	return nil
 }
 
-// checkThread checks a thread. scanned is set if the reader has kept blocks of its events.
-func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) error {
-	c.r.keeping = true // walk reads the same blocks again
-	defer c.r.dropKept()
-	defer func() { c.r.keeping = false }()
+// checkThread checks a thread, and reports its first defect of each kind.
+func (c *checker) checkThread(ctx context.Context, t *Thread) error {
+	g := newOutline(t)
+	if err := c.checkFile(t, g); err != nil {
+		return err
+	}
+	times, lengths := &fileWindow{d: t.times}, &fileWindow{d: t.durations}
+	for i := range t.Events {
+		if err := c.checkVector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
+			return err
+		}
+	}
+	for i := range t.Sequences {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s := &t.Sequences[i]
+		for _, v := range []*Vector{&s.Durations, &s.Exclusive, &s.Timestamps} {
+			if err := c.checkVector(t, lengths, v, "sequence", i); err != nil {
+				return err
+			}
+		}
+	}
+	if c.d.t.Compression.Lossy() || times.missing || lengths.missing {
+		return nil // a lossy codec has changed the times
+	}
+	w := c.newWalk(t, g, lengths)
+	if w == nil {
+		return nil
+	}
+	x := newReplay(t, g, c.r)
+	x.begin()
+	for {
+		_, times, err := x.next()
+		if err != nil || len(times) == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if equal, err := w.add(times); !equal {
+			return err
+		}
+	}
+}
+
+// checkFile checks what the file of a thread states about its ids, events and loops, and its first time.
+func (c *checker) checkFile(t *Thread, g *outline) error {
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
 		if err := c.warn("pallas.ids", t.path, 0,
 			fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive),
@@ -263,31 +291,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 			return err
 		}
 	}
-	g := newOutline(t)
-	if err := c.checkLoops(t, g); err != nil {
-		return err
-	}
-	times, lengths := &fileWindow{d: t.times, r: c.r, single: scanned}, &fileWindow{d: t.durations, r: c.r}
-	for i := range t.Events {
-		if err := c.checkVector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
-			return err
-		}
-	}
-	for i := range t.Sequences {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s := &t.Sequences[i]
-		for _, v := range []*Vector{&s.Durations, &s.Exclusive, &s.Timestamps} {
-			if err := c.checkVector(t, lengths, v, "sequence", i); err != nil {
-				return err
-			}
-		}
-	}
-	if c.d.t.Compression.Lossy() || times.missing || lengths.missing {
-		return nil // a lossy codec has changed the times
-	}
-	return c.walk(ctx, t, g)
+	return c.checkLoops(t, g)
 }
 
 // checkLoops compares the numbers of occurrences that loops state with the grammar. An entry of a discarded loop is
@@ -310,159 +314,6 @@ func (c *checker) checkLoops(t *Thread, g *outline) error {
 		}
 	}
 	return nil
-}
-
-// walk computes the times and durations of all occurrences of sequences from their events, and compares them
-// with the times and durations that the thread stores. It stops at the first difference, or where data cannot
-// be read.
-func (c *checker) walk(ctx context.Context, t *Thread, g *outline) error {
-	if g.err != nil || !g.countsMatch() {
-		return nil
-	}
-	for i, n := range g.sequences {
-		if s := &t.Sequences[i]; n != s.Durations.Size || n != s.Exclusive.Size || n != s.Timestamps.Size {
-			return nil
-		}
-	}
-	r := c.r
-	x := newReplay(t, g, r)
-	x.begin()
-	stored := make([][3]sumCursor, len(t.Sequences))
-	type frame struct {
-		at          int // index of the sequence in the thread
-		next        int // index of the next token in the sequence
-		again       uint64
-		first, last uint64
-		blocks      uint64
-		anything    bool
-	}
-	var times []uint64
-	stack := []frame{{at: g.root}}
-	for len(stack) > 0 {
-		f := &stack[len(stack)-1]
-		if list := t.lists.at(f.at); f.next < len(list) {
-			k := list[f.next]
-			f.next++
-			s, _ := t.step(k)
-			if s.event < 0 {
-				if s.times > 0 {
-					stack = append(stack, frame{at: s.sequence, again: s.times - 1})
-				}
-				continue
-			}
-			if len(times) == 0 {
-				var err error
-				if _, times, err = x.next(); err != nil || len(times) == 0 || ctx.Err() != nil {
-					return ctx.Err()
-				}
-			}
-			if !f.anything {
-				f.first, f.anything = times[0], true
-			}
-			f.last = times[0]
-			times = times[1:]
-			continue
-		}
-		// All events of this occurrence of the sequence f.at have been visited.
-		if f.anything {
-			want := [3]uint64{f.first, f.last - f.first, f.blocks}
-			if equal, err := c.compare(r, t, f.at, f.at == g.root, want, &stored[f.at]); !equal {
-				return err
-			}
-		}
-		done := *f
-		if f.again > 0 {
-			*f = frame{at: f.at, again: f.again - 1}
-		} else {
-			stack = stack[:len(stack)-1]
-		}
-		parent := len(stack) - 1
-		if done.again > 0 {
-			parent--
-		}
-		if parent < 0 || !done.anything {
-			continue
-		}
-		p := &stack[parent]
-		if !p.anything {
-			p.first, p.anything = done.first, true
-		}
-		p.last = done.last
-		if t.Sequences[done.at].Type == BlockSequence {
-			p.blocks += done.last - done.first
-		} else {
-			p.blocks += done.blocks
-		}
-	}
-	return nil
-}
-
-// compare compares the figures of the next occurrence of a sequence with the stored figures. want contains the
-// figures that follow from the events: the time at which the occurrence begins, its duration, and the total
-// duration of the blocks in it. For a block, the stored exclusive time must be the duration minus the duration
-// of the blocks inside; for the root it must be 0. For other sequences, it must be the duration of the blocks
-// inside. compare reports the first difference. equal is false if a figure differs or cannot be read.
-func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
-	stored *[3]sumCursor) (equal bool, err error) {
-	s := &t.Sequences[at]
-	if len(s.Tokens) == 0 {
-		return true, nil
-	}
-	switch {
-	case root:
-		want[2] = 0
-	case s.Type == BlockSequence:
-		want[2] = want[1] - want[2]
-	}
-	vectors := []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive}
-	if c.d.t.ABI == 16 {
-		vectors = vectors[:2] // its writer stored wrong exclusive durations
-	}
-	for i, v := range vectors {
-		got, err := stored[i].next(r, t, v)
-		if err != nil {
-			return false, nil // the error has already been reported
-		}
-		if got != want[i] {
-			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
-			return false, c.warn("pallas.sums", t.path, uint64(t.Sequences[at].at),
-				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
-				fmt.Sprintf("%d, as its events give", want[i]))
-		}
-	}
-	return true, nil
-}
-
-// sumCursor iterates over the values of one vector of a sequence.
-type sumCursor struct {
-	block, at int
-	values    []uint64
-	fromHead  uint64 // number of values that next has taken from the head of the current block
-}
-
-func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err error) {
-	for s.at == len(s.values) {
-		if s.block == len(v.Blocks) {
-			return 0, &RangeError{v.Size, v.Size}
-		}
-		x := &v.Blocks[s.block]
-		if values, ok := v.headValues(x); ok { // most sequences of a thread that repeats little; this needs no memory
-			if s.fromHead < x.Count {
-				s.fromHead++
-				return values[s.fromHead-1], nil
-			}
-			s.fromHead = 0
-			s.block++
-			continue
-		}
-		s.at = 0
-		if s.values, err = r.read(s.values[:0], t.durations, v, x); err != nil {
-			return 0, err
-		}
-		s.block++
-	}
-	s.at++
-	return s.values[s.at-1], nil
 }
 
 // firstTime returns the time of the first event, as the heads of the blocks state it. If the thread has no
@@ -512,9 +363,7 @@ func (c *checker) checkIDs(t *Thread, what string, mapAt uint64, m []uint32, n i
 // checkVector compares the values of a vector with the sums that its blocks and the vector itself state. It
 // stops at the first defect. Times of events that cannot be read have already been reported.
 func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
-	exact := !c.d.t.Compression.Lossy()
-	low, high, sum := ^uint64(0), uint64(0), uint64(0)
-	last := uint64(0)
+	sums := newValueSums()
 	for k := range v.Blocks {
 		x := &v.Blocks[k]
 		if x.Count == 0 || x.Count > maxBlock {
@@ -522,9 +371,6 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		}
 		b, err := w.block(x)
 		if err == nil {
-			if _, inHead := v.headValues(x); !inHead {
-				c.r.keep(w.d, x, b)
-			}
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
@@ -538,50 +384,26 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			}
 			return asDefect(c.opt, "pallas.damaged", err)
 		}
-		wrong := func(found, expected string) error {
-			return c.warn("pallas.sums", w.d.path, x.Offset,
-				fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", as the file of the thread states")
-		}
-		if !exact {
+		if c.d.t.Compression.Lossy() {
 			continue
 		}
-		l := c.values
-		if !v.durations {
-			if l[0] != x.First || l[len(l)-1] != x.Last {
-				return wrong(fmt.Sprintf("times from %d to %d ns", l[0], l[len(l)-1]),
-					fmt.Sprintf("from %d to %d", x.First, x.Last))
-			}
-			for _, n := range l {
-				if n < last {
-					return c.warn("pallas.time-order", w.d.path, x.Offset,
-						fmt.Sprintf("a time of %s %d, %d ns, before the previous time, %d", what, i, n, last),
-						"times that do not decrease; weft sorts the events")
-				}
-				last = n
-			}
-			continue
+		if d := sums.add(v, x, c.values); d != nil {
+			return c.warn(d.rule, w.d.path, x.Offset, fmt.Sprintf(d.found, what, i), d.expected)
 		}
-		least, most, all := l[0], l[0], uint64(0)
-		for _, n := range l {
-			least, most, all = min(least, n), max(most, n), all+n
-		}
-		if mean := all / uint64(len(l)); least != x.Min || most != x.Max || mean != x.Mean {
-			return wrong(fmt.Sprintf("durations of %d to %d ns, %d on the average", least, most, mean),
-				fmt.Sprintf("%d to %d, %d on the average", x.Min, x.Max, x.Mean))
-		}
-		low, high, sum = min(low, least), max(high, most), sum+all
 	}
-	if !exact && v.durations && !v.sumsAgree() {
-		return c.warn("pallas.sums", t.path, uint64(t.Sequences[i].at),
-			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
-			"the least, greatest and mean one of its blocks")
+	expected := ""
+	switch {
+	case !v.durations:
+	case !c.d.t.Compression.Lossy():
+		expected = sums.expected(v)
+	case !v.sumsAgree():
+		expected = "the least, greatest and mean one of its blocks"
 	}
-	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
-		return c.warn("pallas.sums", t.path, uint64(t.Sequences[i].at),
-			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
-			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
+	if expected == "" {
+		return nil
 	}
-	return nil
+	return c.warn("pallas.sums", t.path, uint64(t.Sequences[i].at),
+		fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean), expected)
 }
 
 // sumsAgree reports whether the sums of a vector of durations agree with those of its blocks. It serves lossy codecs,

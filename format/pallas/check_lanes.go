@@ -17,7 +17,7 @@ func (c *checker) checkLanes(ctx context.Context) error {
 				err = asDefect(c.opt, "pallas.grammar", bad)
 			}
 			if err == nil {
-				err = w.checkThread(ctx, t, false)
+				err = w.checkThread(ctx, t)
 			}
 			t.Close()
 		}

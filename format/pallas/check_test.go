@@ -3,6 +3,7 @@ package pallas
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,23 +25,39 @@ func checkRules(t *testing.T, name string) (rules []string) {
 	return rules
 }
 
-// checked reads and checks a trace, and returns the defects.
+// checked reads and checks a trace, and returns the defects. Several workers check threads while they read them, and a
+// single one does it afterwards. checked fails if the defects differ.
 func checked(t *testing.T, src format.Source) *format.Report {
 	t.Helper()
-	opt := &format.ReadOptions{Report: format.NewReport()}
-	d, err := (Format{}).Open(t.Context(), src, opt)
-	if err != nil {
-		t.Fatal(err)
+	scan := func(workers int) *format.Report {
+		t.Helper()
+		opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
+		d, err := (Format{}).Open(t.Context(), src, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		c := d.NewChecker()
+		if workers > 1 {
+			err = d.ScanParallel(t.Context(), trace.Everything(), func() func(int) format.Sink {
+				return func(int) format.Sink { return format.SinkFuncs{} }
+			})
+		} else {
+			err = d.Scan(t.Context(), trace.Everything(), format.PerLocation, c)
+		}
+		if err == nil {
+			err = c.Finish(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opt.Report
 	}
-	defer d.Close()
-	c := d.NewChecker()
-	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, c); err != nil {
-		t.Fatal(err)
+	after, during := scan(1), scan(2)
+	if a, d := fmt.Sprint(after.Rules()), fmt.Sprint(during.Rules()); a != d {
+		t.Errorf("after reading, found %s; during it, found %s", a, d)
 	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return opt.Report
+	return during
 }
 
 // count returns the number of defects of a rule.
@@ -101,6 +118,73 @@ func TestSummaryMissingFiles(t *testing.T) {
 		if l := rep.Rules(); len(l) != want || want == 1 && (l[0].Rule != "pallas.missing-file" || l[0].Count != 1 ||
 			filepath.FromSlash(l[0].First[0].Position.File) != path) {
 			t.Errorf("without %q: found %v, expected the file", file, l)
+		}
+	}
+}
+
+// changeFirst returns a function that replaces the first occurrence of a number of 64 bits.
+func changeFirst(from, to uint64) func(b []byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, le64(nil, from), le64(nil, to), 1) }
+}
+
+// changeSums returns a function that changes one of the means of durations of 3 to 7 ns: first comes that of the whole
+// vector, and then those of its blocks.
+func changeSums(number int) func(b []byte) []byte {
+	return func(b []byte) []byte {
+		sums := le64(le64(le64(nil, 3), 7), 5)
+		at := 0
+		for range number + 1 {
+			at += bytes.Index(b[at:], sums) + 1
+		}
+		b[at+15]++
+		return b
+	}
+}
+
+// TestCheckBlocks changes the last value of each block of durations and times of sequences. The checker finds each
+// change: in files of ABI 16 too, whose writer stored exclusive durations that do not follow from the events.
+func TestCheckBlocks(t *testing.T) {
+	list := []inputEvent{{0, Enter, region(2), nil}}
+	for i := range uint64(1200) {
+		list = append(list, inputEvent{10 * i, Enter, region(1), nil}, inputEvent{10*i + 3 + i%5, Leave, region(1), nil})
+	}
+	list = append(list, inputEvent{12_000, Leave, region(2), nil})
+	names := []string{filepath.FromSlash(recorded(t, list, &WriterOptions{Plain: true}).Archive.Trace.src.Path)}
+	for _, dir := range folders(t) {
+		if strings.Contains(filepath.Base(dir), "abi16") {
+			copied := t.TempDir()
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, mainFile(t, copied))
+		}
+	}
+	for _, name := range names {
+		d := tracetest.Open(t, Format{}, format.FileSource(name), nil).(*decoder)
+		th, err := d.thread(d.threads[0], wholeThread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(filepath.Dir(name), filepath.FromSlash(th.durations.name))
+		sound, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range th.Sequences {
+			s := &th.Sequences[i]
+			for k, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
+				for n, x := range v.Blocks {
+					b := slices.Clone(sound)
+					size := binary.LittleEndian.Uint64(b[x.Offset:])
+					b[x.Offset+8+size-1] ^= 1
+					if err := os.WriteFile(file, b, 0o666); err != nil {
+						t.Fatal(err)
+					}
+					if len(checkRules(t, name)) == 0 {
+						t.Errorf("%s: found no defect in block %d of vector %d of sequence %d", name, n, k, i)
+					}
+				}
+			}
 		}
 	}
 }
@@ -170,6 +254,10 @@ func TestCheck(t *testing.T) {
 		{"a time that goes back",
 			change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }),
 			[]string{"pallas.sums", "pallas.time-order"}},
+		{"another last time in the head of a block", change(thread, changeFirst(9990, 9991)), []string{"pallas.sums"}},
+		{"another mean of all durations", change(thread, changeSums(0)), []string{"pallas.sums"}},
+		{"another mean of the first durations", change(thread, changeSums(1)), []string{"pallas.sums"}},
+		{"another mean of the last durations", change(thread, changeSums(2)), []string{"pallas.sums"}},
 		{"a loop too short", change(thread, func(b []byte) []byte {
 			at := bytes.LastIndex(b, le32(nil, 1200))
 			return number(at, 1100)(b)

@@ -16,8 +16,6 @@ import (
 // sequences have the order in which the sequences ended first, so that there are several series of blocks.
 type fileWindow struct {
 	d        *dataFile
-	r        *blockReader
-	single   bool // most blocks have been kept, so the others are read one by one
 	missing  bool // the file is missing, and has already been reported as missing
 	sections [8]section
 	uses     uint64 // number of uses of sections
@@ -41,9 +39,6 @@ const (
 
 // block returns the stored bytes of a block. They are valid until the next call.
 func (w *fileWindow) block(x *Block) ([]byte, error) {
-	if w.single {
-		return w.r.load(w.d, x)
-	}
 	head, err := w.bytes(x.Offset, 8, x.Offset)
 	if err != nil {
 		return nil, err

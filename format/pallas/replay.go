@@ -22,7 +22,8 @@ type replay struct {
 	above       []position // the enclosing sequences
 	body        []uint32   // the events of the current loop body, which are to be repeated
 	repetitions uint64
-	rows        int // approximate number of events that next returns, at most replayRows
+	rows        int  // approximate number of events that next returns, at most replayRows
+	differs     bool // the head of a block states another first or last time than its values
 
 	byTime   []uint32    // heap of events, ordered by time; nil if the grammar determines their order
 	prefetch *prefetcher // loads blocks in a goroutine; nil if replay loads blocks itself
@@ -266,6 +267,10 @@ func (r *replay) fill(e int) error {
 			t.values = t.values[:0]
 			t.lost, t.broken = v.Blocks[t.block-1].Count, true
 			return err
+		}
+		if n := len(t.values); n > 0 {
+			b := &v.Blocks[t.block-1]
+			r.differs = r.differs || t.values[0] != b.First || t.values[n-1] != b.Last
 		}
 	}
 	return nil
