@@ -459,7 +459,7 @@ func (w *walker) firstParallelRegion(l *history.Location, n int32) uint32 {
 	for n++; n < l.Count(); n++ {
 		c := l.Call(n)
 		for p := c.Path; p != synclog.NoPath; p = w.h.Log.Paths[p].Parent {
-			if w.h.Log.Defs.RoleOf(w.h.Log.Paths[p].Region) == trace.ForkRole {
+			if w.h.Log.Role(p) == trace.ForkRole {
 				return p
 			}
 		}

@@ -84,7 +84,7 @@ func findCounters(ctx context.Context, events format.Events, h *history.History)
 	}
 	kinds := make([]kind, d.Regions.Len())
 	for i := range kinds {
-		kinds[i] = kindOf(d, uint32(i))
+		kinds[i] = kindOf(d, uint32(i), d.RoleOf(uint32(i)), d.Communicates(uint32(i)))
 	}
 	later, sleeps, skipped := map[uint32]bool{}, make([]bool, d.Locations.Len()), make([]bool, d.Locations.Len())
 	for i, l := range d.Locations.All() {

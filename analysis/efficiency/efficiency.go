@@ -247,25 +247,27 @@ func Serial(h *history.History) []bool {
 // pathKinds returns the class of the time of each path, and whether the path is in a parallel region: for all threads,
 // and for the first thread of a process.
 func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
-	d := h.Log.Defs
-	n := len(h.Log.Paths)
+	log, n := h.Log, len(h.Log.Paths)
 	kinds, parallel, ofFirst = make([]kind, n), make([]bool, n), make([]bool, n)
 	initial := initialTasks(h)
-	for i, p := range h.Log.Paths {
-		if kinds[i] = kindOf(d, p.Region); p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime {
+	for i, p := range log.Paths {
+		role := log.Role(uint32(i))
+		kinds[i] = kindOf(log.Defs, p.Region, role, log.Communicates(uint32(i)))
+		if p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime {
 			kinds[i] = mpiTime
 		}
-		forks := d.RoleOf(p.Region) == trace.ForkRole
+		forks := role == trace.ForkRole
 		parallel[i] = forks || p.Parent != synclog.NoPath && parallel[p.Parent]
 		ofFirst[i] = forks && !initial[i] || p.Parent != synclog.NoPath && ofFirst[p.Parent]
 	}
 	return kinds, parallel, ofFirst
 }
 
-// kindOf returns the class of the time in a region that is not inside of a call of a communication library.
-func kindOf(d *trace.Definitions, region uint32) kind {
-	switch role := d.RoleOf(region); {
-	case d.Communicates(region), role == trace.IORole && d.RegionParadigm(d.Regions.At(region)) == trace.MPI:
+// kindOf returns the class of the time in a region that is not inside of a call of a communication library. The role of
+// the region and whether it is such a call are given.
+func kindOf(d *trace.Definitions, region uint32, role trace.Role, communicates bool) kind {
+	switch {
+	case communicates, role == trace.IORole && d.RegionParadigm(d.Regions.At(region)) == trace.MPI:
 		return mpiTime
 	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
 		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole, role == trace.WaitingRole,
@@ -283,7 +285,7 @@ func initialTasks(h *history.History) []bool {
 	d := h.Log.Defs
 	encloses, initial := make([]bool, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range slices.Backward(h.Log.Paths) { // a parent has a lower index than its children
-		forks := d.RoleOf(p.Region) == trace.ForkRole
+		forks := h.Log.Role(uint32(i)) == trace.ForkRole
 		initial[i] = encloses[i] && forks && d.IsImplicitTask(p.Region)
 		if p.Parent != synclog.NoPath && (encloses[i] || forks && !d.IsImplicitTask(p.Region)) {
 			encloses[p.Parent] = true
@@ -405,7 +407,7 @@ func (s *deviceSums) add(h *history.History, loc uint32) {
 		if path == synclog.NoPath {
 			return
 		}
-		switch h.Log.Defs.RoleOf(h.Log.Paths[path].Region) {
+		switch h.Log.Role(path) {
 		case trace.WaitingRole:
 		case trace.TransferRole:
 			transfers += t

@@ -165,7 +165,7 @@ func (x *Times) Communicates(path uint32) bool {
 func communicatingPaths(log *synclog.Log) []bool {
 	list := make([]bool, len(log.Paths))
 	for i, p := range log.Paths { // a path follows the path above it
-		list[i] = log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent]
+		list[i] = log.Communicates(uint32(i)) || p.Parent != synclog.NoPath && list[p.Parent]
 	}
 	return list
 }
@@ -176,6 +176,6 @@ func (x *Times) Synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
 	}
-	role := x.h.Log.Defs.RoleOf(x.h.Log.Paths[path].Region)
+	role := x.h.Log.Role(path)
 	return role >= trace.SendRole && role <= trace.CommunicationRole || x.Communicates(path)
 }

@@ -214,7 +214,7 @@ func unloggedPaths(log *synclog.Log) []bool {
 	list, waits := make([]bool, len(log.Paths)), make([]bool, len(log.Paths))
 	for i, p := range log.Paths { // a parent has a lower index than its children
 		waits[i] = unknown[p.Region] || p.Parent != synclog.NoPath && waits[p.Parent]
-		list[i] = !waits[i] && (log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent])
+		list[i] = !waits[i] && (log.Communicates(uint32(i)) || p.Parent != synclog.NoPath && list[p.Parent])
 	}
 	return list
 }
@@ -493,7 +493,7 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	wait := max(cause.was, base) - base
-	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
+	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Communicates(c.Path) {
 		for k := range end {
 			end[k] = r.afterBarrier(k, p, begin[k], cause.is[k], wait, before > c.Enter)
 		}
@@ -512,7 +512,7 @@ func (r *retimer) addDuration(end, begin []int64, p waitstate.Place, x *cause, w
 	r.addTimes(took, r.h.Locations[p.Location].Inside(p.Number), p)
 	r.removeWait(took, p, wait)
 	if r.network && (c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole ||
-		c.Role == trace.WaitingRole && c.Path != synclog.NoPath && r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)) {
+		c.Role == trace.WaitingRole && r.h.Log.Communicates(c.Path)) {
 		r.scaleTransfer(took, p, wait)
 	}
 	for k, t := range took {
@@ -547,11 +547,7 @@ func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
 
 // isThreadBarrier reports whether a path ends in a barrier of threads.
 func isThreadBarrier(log *synclog.Log, path uint32) bool {
-	region := log.Paths[path].Region
-	if !log.Defs.Regions.Has(region) {
-		return false
-	}
-	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
+	return synclog.IsBarrier(log.Role(path)) && !log.Communicates(path)
 }
 
 // afterBarrier returns the new end, in a variant, of the computed part of a barrier of threads. begin and last are the

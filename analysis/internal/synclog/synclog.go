@@ -187,6 +187,7 @@ type Log struct {
 
 	lanes []*lane
 	times bool
+	roles []regionRole // indexed by region; set for the regions of Paths
 	// depths holds the depth of each path. For each path deeper than mostNames/2 - 1, upper holds the ancestor
 	// at that depth. The method depth computes both lists when they are first needed.
 	depths []int32
@@ -283,6 +284,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 // join merges the packed calls of all workers.
 func (l *Log) join(workers []*worker) {
 	l.Paths = joinPaths(l.Defs, workers)
+	l.findRoles()
 	l.First, l.Last = 1, 0
 	for _, w := range workers {
 		l.Unordered = l.Unordered || w.unordered
