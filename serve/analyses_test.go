@@ -182,10 +182,25 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
 		}
 	}
+	// A window in the first visit at rank 0, which lasts to 600, does not shorten it. The factors are the same whether the
+	// server has computed them before or not.
+	all := v
+	for _, api := range []string{api, waitReady(t, newTestServer(t, options(t), handTrace), 0) + "/efficiency/phases"} {
+		v = get(t, s, api+"?by=region&region=work&from=200&to=210")
+		for _, path := range []string{"phases/0/number", "phases/0/from", "phases/0/to", "phases/0/values"} {
+			if got, want := fmt.Sprint(look(v, path)), fmt.Sprint(look(all, path)); got != want {
+				t.Errorf("%s: in the window found %s, expected %s", path, got, want)
+			}
+		}
+		if n := fmt.Sprint(look(v, "phases/len")); n != "1" {
+			t.Errorf("in a window of one phase found %s", n)
+		}
+	}
 	for query, want := range map[string]string{
-		"?by=loop":                   "found no calls or events that repeat in succession, expected a loop",
-		"?by=region&region=nope":     `found no visit of a region "nope"`,
-		"?from=1818&to=1819&by=time": "",
+		"?by=region&region=work&from=0&to=50": "found no phase in this time",
+		"?by=loop":                            "found no calls or events that repeat in succession, expected a loop",
+		"?by=region&region=nope":              `found no visit of a region "nope"`,
+		"?from=1818&to=1819&by=time":          "",
 	} {
 		v = get(t, s, api+query)
 		checkAnswer(t, s, "Phases", v)

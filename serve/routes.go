@@ -65,7 +65,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/path", s.fromStored(criticalPath, storedHead)),
 		get(one+"/path/line", s.fromStored(criticalPath, pathLine)),
 		get(one+"/efficiency", s.fromAnalysis(efficiencyFactors)),
-		get(one+"/efficiency/phases", s.fromAnalysis(efficiencyPhases)),
+		get(one+"/efficiency/phases", s.fromAnalysis(s.efficiencyPhases)),
 		get(one+"/explain", s.fromAnalysis(explanation)),
 		get(one+"/waits/intervals", s.fromStored(waitIntervals, visibleWaits)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),

@@ -265,10 +265,6 @@ func TestSamePhases(t *testing.T) {
 	compareFigures(t, "../..", []string{"analysis/waits/testdata/hand/traces.otf2", "format/otf/testdata/ok/mpi4/mpi4.otf",
 		"format/otf2/testdata/ok/heat2d-mt/traces.otf2"}, func(f *figureComparison, first int64) {
 		name := filepath.Base(filepath.Dir(f.path))
-		// In parts of the other traces, the locations have different numbers of iterations.
-		if f.flags != nil && name != "hand" {
-			return
-		}
 		var command []commandPhase
 		f.commandOrMissing(&command, "efficiency", flags[name]...)
 		f.samePhases(queries[name], command, first)
