@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -34,9 +35,13 @@ func TestReasons(t *testing.T) {
 			Kept                []string
 			Loop                string
 		}
-		Errors []string
+		Second  []string
+		Address string
+		Errors  []string
 	}
-	runScript(t, "reasons", map[string]any{"url": servedTrace(t, "hand").url}, &out)
+	hand := servedTrace(t, "hand")
+	runScript(t, "reasons", map[string]any{"url": hand.url,
+		"finding": startServing(t, "view", "--no-open", "--quiet", "--finding", "2", hand.path)}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}
@@ -53,6 +58,8 @@ func TestReasons(t *testing.T) {
 		{"loss by communication", f.Rows[0][2], "5.77 %"},
 		// Rank 0 is in work from 100 to 600, which is the longest visit of work.
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
+		{"place and panel of weft view --finding 2", fmt.Sprint(out.Second), "[0.0.2.100 Findings]"},
+		{"its choice in the address later", fmt.Sprint(strings.Contains(out.Address, "findings.go")), "false"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
 		{"factors", fmt.Sprint(out.Efficiency.Whole), "[" +
 			"[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +

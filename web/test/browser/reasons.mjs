@@ -207,5 +207,10 @@ export async function run(input, open) {
     hatching: await hatching(w),
   };
   await w.close();
-  return { ...out, errors: w.errors };
+  const second = await open("second finding", input.finding);
+  await second.ready();
+  out.second = [(await second.view()).selection, await second.page.locator("[role=tab][aria-selected=true]").innerText()];
+  out.address = second.page.url();
+  await second.close();
+  return { ...out, errors: [...w.errors, ...second.errors] };
 }
