@@ -81,8 +81,11 @@ func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (an
 		p.setError("region", "the name of a region if by is region, and nothing else")
 	}
 	parts := int(p.number("count", 1, maxPhases, defaultParts))
-	window, v := p.selectedWindow(), p.x
-	key := func(x any) string { return fmt.Sprint(e.id, " ", v.tag, " phase ", x, " ", by, " ", region) }
+	window, location, v := p.selectedWindow(), p.selectedLocations(), p.x
+	tracks := p.values.Get("tracks")
+	key := func(x any) string {
+		return fmt.Sprint(e.id, " ", v.tag, " phase ", x, " ", by, " ", tracks, " ", region)
+	}
 	return func(ctx context.Context) (any, error) {
 		a := &phasesAnswer{Steps: []string{}, Factors: []factorName{}, Phases: []phaseFact{}}
 		err := e.readers.useReader(ctx, func(d *reader) error {
@@ -91,17 +94,20 @@ func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (an
 				if window != nil {
 					whole = trace.Window{From: max(window.From, whole.From), To: min(window.To, whole.To)}
 				}
-				piece, err := cutRunning(ctx, d, window)
+				piece, err := cutRunning(ctx, d, window, location)
 				if err != nil {
 					return err
 				}
 				a.addPhases(equalParts(whole, parts), nil, v)
 				return a.compute(ctx, piece, false, make([]*phaseValues, len(a.Phases)))
 			}
+			events, err := cutRunning(ctx, d, nil, location)
+			if err != nil {
+				return err
+			}
 			list := &phaseList{}
 			if !s.answers.lookUp(key("list"), list) {
-				var err error
-				if list, err = findPhases(ctx, d, region); err != nil {
+				if list, err = findPhases(ctx, events, region); err != nil {
 					return err
 				}
 			}
@@ -116,7 +122,7 @@ func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (an
 				}
 			}
 			if len(a.Phases) > 0 {
-				if err := a.compute(ctx, d.Events, by == phasesByRegion, values); err != nil {
+				if err := a.compute(ctx, events, by == phasesByRegion, values); err != nil {
 					return err
 				}
 			} else if a.Missing == "" {
@@ -125,7 +131,7 @@ func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (an
 			if err := e.checkUnchanged(v); err != nil {
 				return err
 			}
-			err := s.answers.keep(key("list"), list)
+			err = s.answers.keep(key("list"), list)
 			for i, x := range a.Phases {
 				err = cmp.Or(err, s.answers.keep(key(x.Number), values[i]))
 			}
@@ -136,9 +142,9 @@ func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (an
 }
 
 // findPhases returns the visits of a region or, if region is "", the iterations of the loop.
-func findPhases(ctx context.Context, d *reader, region string) (*phaseList, error) {
+func findPhases(ctx context.Context, events format.Events, region string) (*phaseList, error) {
 	if region == "" {
-		loop, err := structure.FindLoop(ctx, d.Events, trace.NewRows(d.Defs()))
+		loop, err := structure.FindLoop(ctx, events, trace.NewRows(events.Defs()))
 		if none := (*structure.NoLoopError)(nil); errors.As(err, &none) {
 			return &phaseList{Missing: none.Reason}, nil
 		}
@@ -147,8 +153,8 @@ func findPhases(ctx context.Context, d *reader, region string) (*phaseList, erro
 		}
 		return &phaseList{Steps: loop.Steps, Windows: loop.Iterations}, nil
 	}
-	wanted := regionsNamed(d.Defs(), region)
-	windows, err := transform.FindOccurrences(ctx, d.Events, func(r uint32) bool { return wanted[r] })
+	wanted := regionsNamed(events.Defs(), region)
+	windows, err := transform.FindOccurrences(ctx, events, func(r uint32) bool { return wanted[r] })
 	x := &phaseList{Windows: windows}
 	if len(windows) == 0 {
 		x.Missing = fmt.Sprintf("found no visit of a region %q", region)

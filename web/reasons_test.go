@@ -36,6 +36,8 @@ func TestReasons(t *testing.T) {
 			Loop                string
 		}
 		Second  []string
+		Chosen  [][][]string
+		Hidden  []string
 		Address string
 		Errors  []string
 	}
@@ -58,6 +60,15 @@ func TestReasons(t *testing.T) {
 		{"loss by communication", f.Rows[0][2], "5.77 %"},
 		// Rank 0 is in work from 100 to 600, which is the longest visit of work.
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
+		// Ranks 1 and 2 wait for a late sender once each. Rank 1 is outside of MPI for 10 + 200 + 60 + 180 + 80 + 30 + 185 +
+		// 60 + 20 of 1820 ticks.
+		{"waits of rank 1, of the rows shown, of all rows", fmt.Sprint(out.Chosen[0]),
+			"[[late-sender 1 300 µs] [late-sender 2 600 µs] [late-sender 2 600 µs]]"},
+		{"efficiency of rank 1, of the rows shown, of all rows", fmt.Sprint(out.Chosen[1]),
+			"[[parallel efficiency 0.453 ] [parallel efficiency 0.574 ] [parallel efficiency 0.574 ]]"},
+		{"findings about rank 1 alone", fmt.Sprint(out.Chosen[2][0]), "[]"},
+		{"findings about the rows shown", fmt.Sprint(out.Chosen[2][1]), fmt.Sprint(out.Chosen[2][2])},
+		{"waits of the only row shown", fmt.Sprint(out.Hidden), "[late-sender 1 300 µs]"},
 		{"place and panel of weft view --finding 2", fmt.Sprint(out.Second), "[0.0.2.100 Findings]"},
 		{"its choice in the address later", fmt.Sprint(strings.Contains(out.Address, "findings.go")), "false"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},

@@ -6,7 +6,7 @@ import { button, el, percent, printable } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { short } from "../time";
 import { selectLongestCall, regionsOf } from "./calls";
-import { programOf } from "./parts";
+import { chosenRows, programOf, rowsChooser } from "./parts";
 import { type Column, makeTable } from "./table";
 
 /** Source names the panel with the numbers behind a finding, and the choices to set in that panel. */
@@ -155,10 +155,11 @@ export function findings(): Panel {
       const { lane, window: w } = scope;
       const r = await app.client.json<Explanation>(
         `traces/${encodeURIComponent(lane.meta.id)}/explain`,
-        { from: w.from, to: w.to },
+        { from: w.from, to: w.to, ...chosenRows(lane, tools) },
         tools.signal,
       );
       tools.csv(null);
+      tools.bar.append(...rowsChooser(lane, tools));
       if (r.missing !== "" || !r.ran || !r.factors) {
         tools.body.append(el("p", { class: "faint" }, `Nothing can be explained: ${printable(r.missing)}.`));
         return;
