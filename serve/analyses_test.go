@@ -33,6 +33,8 @@ func TestWaits(t *testing.T) {
 		{"?from=300&to=500", "late-sender", "count", "2"}, {"?from=300&to=500", "late-sender", "time", "300"},
 		{"?from=500&to=650", "late-sender", "count", "0"}, {"?from=500&to=650", "late-sender", "time", "250"},
 		{"?from=800&to=950", "wait-at-barrier", "time", "200"},
+		{"?tracks=1", "late-sender", "count", "1"}, {"?tracks=1-2", "late-sender", "time", "600"},
+		{"?tracks=1&from=300&to=500", "late-sender", "time", "200"},
 		{"", "late-sender", "regions/rows/0/name", "MPI_Recv"}, {"", "late-sender", "regions/rows/0/time", "600"},
 		{"", "late-sender", "paths/rows/0/path", "[app main MPI_Recv]"},
 		{"", "late-sender", "communicators/rows/0/name", "MPI_COMM_WORLD"},
@@ -138,6 +140,13 @@ func TestEfficiency(t *testing.T) {
 			fmt.Sprint(look(v, x+"/level")) != fmt.Sprint(c.level) {
 			t.Errorf("found the factor %v, expected %+v", look(v, x), c)
 		}
+	}
+	// Rank 1 alone is outside of MPI for 825 ticks of the runtime.
+	if got := number(t, get(t, s, api+"/efficiency?tracks=1"), "factors/0/value"); math.Abs(got-825./1820) > 1e-9 {
+		t.Errorf("found an efficiency of %v of rank 1, expected 825/1820", got)
+	}
+	if w := ask(s, "GET", api+"/explain?tracks=99"); w.Code != 400 {
+		t.Errorf("of a track that does not exist found status %d, expected 400", w.Code)
 	}
 	for _, c := range []struct{ path, want string }{
 		{"missing", ""}, {"processes", "3"}, {"threads", "3"}, {"runtime", "1820"}, {"ideal", "1530"}, {"useful", "3135"},
