@@ -83,7 +83,9 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 // cutRunning is like cutWindow, for analyses of the whole time of processes and threads. If location is not nil, it
 // also drops the events of other locations, like `weft filter`.
 func cutRunning(ctx context.Context, d *reader, w *trace.Window, location func(uint32) bool) (format.Events, error) {
-	wanted := transform.FilterOptions{Location: location}
+	wanted := transform.FilterOptions{Location: location, Markers: func(loc uint32) bool {
+		return transform.HasMarkers(d.Defs().Locations.At(loc))
+	}}
 	piece := d.Events
 	if w != nil {
 		var reads func(uint32) bool

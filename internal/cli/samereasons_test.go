@@ -22,7 +22,34 @@ func TestSameReasons(t *testing.T) {
 		// the parameters are the first ones of the request
 		f.viewerQuery = strings.Replace(f.viewerQuery, "&", "?", 1)
 		f.reasons(first)
+		f.ofLocations(1, 2)
+		f.reasons(first)
 	})
+}
+
+// ofLocations restricts the flags and the query to some locations. numbers are their positions among all locations.
+func (f *figureComparison) ofLocations(numbers ...int) {
+	f.t.Helper()
+	var meta struct{ Tracks []struct{ Kind, ID string } }
+	_, body := f.s.get(f.t, f.api)
+	if err := json.Unmarshal([]byte(body), &meta); err != nil {
+		f.t.Fatal(err)
+	}
+	var tracks []string
+	n := 0
+	for i, x := range meta.Tracks {
+		if x.Kind != "location" {
+			continue
+		}
+		if slices.Contains(numbers, n) {
+			f.flags = append(f.flags, "--location", x.ID)
+			tracks = append(tracks, fmt.Sprint(i))
+		}
+		n++
+	}
+	if len(tracks) > 0 {
+		f.viewerQuery = "?tracks=" + strings.Join(tracks, ",") + strings.Replace(f.viewerQuery, "?", "&", 1)
+	}
 }
 
 // reasons compares the figures about waits. first is the time of the first event.
