@@ -162,6 +162,7 @@ export function findings(): Panel {
       tools.bar.append(...rowsChooser(lane, tools));
       if (r.missing !== "" || !r.ran || !r.factors) {
         tools.body.append(el("p", { class: "faint" }, `Nothing can be explained: ${printable(r.missing)}.`));
+        goToChosen(app, scope, tools, []);
         return;
       }
       const e = r.factors,
