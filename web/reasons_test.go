@@ -67,6 +67,9 @@ func TestReasons(t *testing.T) {
 		{"efficiency of rank 1, of the rows shown, of all rows", fmt.Sprint(out.Chosen[1]),
 			"[[parallel efficiency 0.453 ] [parallel efficiency 0.574 ] [parallel efficiency 0.574 ]]"},
 		{"findings about rank 1 alone", fmt.Sprint(out.Chosen[2][0]), "[]"},
+		// Rank 1 works for 200 + 60 + 180 + 80 + 30 + 180 ticks.
+		{"path of rank 1 alone", fmt.Sprint(out.Chosen[3][0][:2]), "[work 730 µs]"},
+		{"path of the rows shown", fmt.Sprint(out.Chosen[3][1]), fmt.Sprint(out.Chosen[3][2])},
 		{"findings about the rows shown", fmt.Sprint(out.Chosen[2][1]), fmt.Sprint(out.Chosen[2][2])},
 		{"waits of the only row shown", fmt.Sprint(out.Hidden), "[late-sender 1 300 µs]"},
 		{"place and panel of weft view --finding 2", fmt.Sprint(out.Second), "[0.0.2.100 Findings]"},

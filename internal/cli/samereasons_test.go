@@ -71,7 +71,7 @@ func (f *figureComparison) reasons(first int64) {
 	f.commandOrMissing(&factors, "efficiency")
 	f.query(&viewFactors, "efficiency")
 	same("efficiency", factors.lines(), viewFactors.lines())
-	if f.flags == nil { // the path of the viewer is that of the whole trace
+	if !slices.Contains(f.flags, "--window") { // the path of the viewer is that of the whole time
 		var path, viewerPath pathFigures
 		f.commandOrMissing(&path, "path")
 		f.query(&viewerPath, "path")

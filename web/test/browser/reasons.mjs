@@ -227,7 +227,12 @@ export async function run(input, open) {
     efficiency: await efficiency(w),
     path: await path(w),
     hatching: await hatching(w),
-    chosen: [await chosenRows(w, "Waits"), await chosenRows(w, "Efficiency"), await chosenRows(w, "Findings")],
+    chosen: [
+      await chosenRows(w, "Waits"),
+      await chosenRows(w, "Efficiency"),
+      await chosenRows(w, "Findings"),
+      await chosenRows(w, "Path"),
+    ],
     hidden: await hidden(w),
   };
   await w.close();
