@@ -412,7 +412,7 @@ func TestRolesOfOneName(t *testing.T) {
 func TestReportWaitsOfThreads(t *testing.T) {
 	page := plainPage(weft(t, 0, "report", "-o", "-", "../../analysis/waits/testdata/omp/traces.otf2"))
 	for _, want := range []string{"11.6 % communicating and waiting", "thread 0 710 µs 100.0 % 645 µs",
-		"thread 1 426 µs 60.0 % 311 µs", "thread 2 422 µs 59.4 % 422 µs"} {
+		"thread 1 426 µs 60.0 % 311 µs", "thread 2 422 µs 59.4 % 422 µs", "shown by weft view --finding 2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("found no %q in %s", want, page)
 		}
