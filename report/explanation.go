@@ -42,6 +42,9 @@ func (r *Report) findings() section {
 		if c := f.Command(); c != "" {
 			evidence = append(slices.Clip(evidence), "gain by "+c)
 		}
+		if r.Viewable {
+			evidence = append(slices.Clip(evidence), fmt.Sprintf("shown by weft view --finding %d", i+1))
+		}
 		t.Rows = append(t.Rows, []cell{prose(fmt.Sprintf("%d. %s", i+1, f.Title)),
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
 			text(string(f.Confidence)), {Text: name(where), Class: "prose"},

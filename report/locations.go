@@ -18,7 +18,7 @@ const (
 )
 
 // worker is a location in which a region was open. Its work is the exclusive time, in ticks, of the
-// regions for which Waits returns false.
+// regions for which Waits returns false, without the waits in them.
 type worker struct {
 	*profile.Location
 	work int64
@@ -33,8 +33,9 @@ func (r *Report) workers() (l workers) {
 	for _, d := range r.Definitions {
 		definitions[d.Location] = d.Regions
 	}
+	waits := r.waitsAtWork()
 	for i := range r.Locations {
-		w := worker{&r.Locations[i], 0}
+		w := worker{&r.Locations[i], -waits[r.Locations[i].Location].Int64()}
 		list := w.Regions
 		if r.Definitions != nil {
 			list = definitions[w.Location.Location]
@@ -49,6 +50,40 @@ func (r *Report) workers() (l workers) {
 		}
 	}
 	return l
+}
+
+// waitsAtWork returns for each location the time of its waits in regions for which Waits returns false, such as
+// barriers of threads and critical sections.
+func (r *Report) waitsAtWork() map[uint32]trace.Ticks {
+	sums := map[uint32]trace.Ticks{}
+	if r.WaitStates == nil {
+		return sums
+	}
+	list := r.Definitions
+	if list == nil {
+		list = r.Locations
+	}
+	work := map[string]bool{} // by the name of a region
+	for i := range list {
+		for k := range list[i].Regions {
+			x := &list[i].Regions[k]
+			only, seen := work[x.Name]
+			work[x.Name] = !r.Waits(x.Region) && (only || !seen)
+		}
+	}
+	for i := range r.WaitStates.Patterns {
+		p := &r.WaitStates.Patterns[i]
+		if p.PartOf != "" {
+			continue
+		}
+		for k := range p.PathLocations {
+			x := &p.PathLocations[k]
+			if len(x.Path) > 0 && x.Location != nil && work[x.Path[len(x.Path)-1]] {
+				sums[*x.Location] = sums[*x.Location].Plus(x.Time)
+			}
+		}
+	}
+	return sums
 }
 
 // maxAndMean returns the greatest and the mean work.
@@ -67,7 +102,8 @@ func (r *Report) locations() section {
 		return section{}
 	}
 	s := section{ID: "locations", Title: "Locations", Hint: "A location is in regions while any region is open. " +
-		"Work is the part of this time outside of regions that communicate, synchronise or wait."}
+		"Work is the part of this time outside of regions that communicate, synchronise or wait, without waits for threads " +
+		"and locks."}
 	length := r.length()
 	covered, work := spread{}, spread{}
 	for _, w := range all {

@@ -62,6 +62,8 @@ type Report struct {
 	// Explanation explains the runtime. If a field of it is nil, the page leaves out the section of that
 	// field.
 	Explanation *explain.Page
+	// Viewable states whether weft view --finding shows the findings of Explanation.
+	Viewable bool
 	// Unexplained is the reason why the trace cannot be explained, for the section about findings. It is "" if the
 	// trace can be explained, or if nobody has tried to.
 	Unexplained string

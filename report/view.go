@@ -174,7 +174,7 @@ func (r *Report) figures() []keyFigure {
 		Name: "duration"}}
 	if waits, covered := r.waiting().Float(), r.Covered.Float(); covered > 0 && waits > 0 {
 		l = append(l, keyFigure{Value: percent(waits, covered), Name: "communicating and waiting",
-			Hint: "of the time in which any region is open"})
+			Hint: "of the time in which any region is open; waits for threads and locks included"})
 	}
 	if x := r.Explanation; x != nil && x.Efficiency != nil && x.Efficiency.Threads > 1 {
 		l = append(l, keyFigure{Value: percentOf(x.Efficiency.Factors.LoadBalance), Name: "load balance",
@@ -210,7 +210,8 @@ func (r *Report) figures() []keyFigure {
 	return l
 }
 
-// waiting returns the sum of the exclusive times of the regions for which Waits returns true.
+// waiting returns the sum of the exclusive times of the regions for which Waits returns true, and of the waits in other
+// regions.
 func (r *Report) waiting() (n trace.Ticks) {
 	add := func(list []profile.Region) {
 		for i := range list {
@@ -224,6 +225,9 @@ func (r *Report) waiting() (n trace.Ticks) {
 	}
 	if r.Definitions == nil {
 		add(r.Regions)
+	}
+	for _, t := range r.waitsAtWork() {
+		n = n.Plus(t)
 	}
 	return n
 }

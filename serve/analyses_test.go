@@ -33,6 +33,8 @@ func TestWaits(t *testing.T) {
 		{"?from=300&to=500", "late-sender", "count", "2"}, {"?from=300&to=500", "late-sender", "time", "300"},
 		{"?from=500&to=650", "late-sender", "count", "0"}, {"?from=500&to=650", "late-sender", "time", "250"},
 		{"?from=800&to=950", "wait-at-barrier", "time", "200"},
+		{"?tracks=1", "late-sender", "count", "1"}, {"?tracks=1-2", "late-sender", "time", "600"},
+		{"?tracks=1&from=300&to=500", "late-sender", "time", "200"},
 		{"", "late-sender", "regions/rows/0/name", "MPI_Recv"}, {"", "late-sender", "regions/rows/0/time", "600"},
 		{"", "late-sender", "paths/rows/0/path", "[app main MPI_Recv]"},
 		{"", "late-sender", "communicators/rows/0/name", "MPI_COMM_WORLD"},
@@ -139,6 +141,13 @@ func TestEfficiency(t *testing.T) {
 			t.Errorf("found the factor %v, expected %+v", look(v, x), c)
 		}
 	}
+	// Rank 1 alone is outside of MPI for 825 ticks of the runtime.
+	if got := number(t, get(t, s, api+"/efficiency?tracks=1"), "factors/0/value"); math.Abs(got-825./1820) > 1e-9 {
+		t.Errorf("found an efficiency of %v of rank 1, expected 825/1820", got)
+	}
+	if w := ask(s, "GET", api+"/explain?tracks=99"); w.Code != 400 {
+		t.Errorf("of a track that does not exist found status %d, expected 400", w.Code)
+	}
 	for _, c := range []struct{ path, want string }{
 		{"missing", ""}, {"processes", "3"}, {"threads", "3"}, {"runtime", "1820"}, {"ideal", "1530"}, {"useful", "3135"},
 		{"usefulMax", "1200"}, {"factors/len", "5"}, {"hybrid/len", "0"}, {"sentences/len", "1"},
@@ -182,10 +191,25 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
 		}
 	}
+	// A window in the first visit at rank 0, which lasts to 600, does not shorten it. The factors are the same whether the
+	// server has computed them before or not.
+	all := v
+	for _, api := range []string{api, waitReady(t, newTestServer(t, options(t), handTrace), 0) + "/efficiency/phases"} {
+		v = get(t, s, api+"?by=region&region=work&from=200&to=210")
+		for _, path := range []string{"phases/0/number", "phases/0/from", "phases/0/to", "phases/0/values"} {
+			if got, want := fmt.Sprint(look(v, path)), fmt.Sprint(look(all, path)); got != want {
+				t.Errorf("%s: in the window found %s, expected %s", path, got, want)
+			}
+		}
+		if n := fmt.Sprint(look(v, "phases/len")); n != "1" {
+			t.Errorf("in a window of one phase found %s", n)
+		}
+	}
 	for query, want := range map[string]string{
-		"?by=loop":                   "found no calls or events that repeat in succession, expected a loop",
-		"?by=region&region=nope":     `found no visit of a region "nope"`,
-		"?from=1818&to=1819&by=time": "",
+		"?by=region&region=work&from=0&to=50": "found no phase in this time",
+		"?by=loop":                            "found no calls or events that repeat in succession, expected a loop",
+		"?by=region&region=nope":              `found no visit of a region "nope"`,
+		"?from=1818&to=1819&by=time":          "",
 	} {
 		v = get(t, s, api+query)
 		checkAnswer(t, s, "Phases", v)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 )
@@ -46,11 +47,9 @@ const queueTime = 5 * time.Second
 // all requests that wait for the answer are cancelled, get cancels the context of f.
 func (a *answerCache) get(ctx context.Context, name string, f func(context.Context) ([]byte, error)) ([]byte, error) {
 	a.mu.Lock()
-	if k := a.kept[name]; k != nil {
-		a.clock++
-		k.used = a.clock
+	if v := a.find(name); v != nil {
 		a.mu.Unlock()
-		return k.value, nil
+		return v, nil
 	}
 	r := a.running[name]
 	if r == nil {
@@ -115,6 +114,37 @@ func (a *answerCache) compute(ctx context.Context, name string, r *pendingAnswer
 		a.store(name, r.value)
 	}
 	close(r.done)
+}
+
+// find returns the answer with a name, or nil.
+func (a *answerCache) find(name string) []byte {
+	k := a.kept[name]
+	if k == nil {
+		return nil
+	}
+	a.clock++
+	k.used = a.clock
+	return k.value
+}
+
+// lookUp sets v, a pointer, to the value that keep has stored. It returns false if there is none.
+func (a *answerCache) lookUp(name string, v any) bool {
+	a.mu.Lock()
+	stored := a.find(name)
+	a.mu.Unlock()
+	return stored != nil && json.Unmarshal(stored, v) == nil
+}
+
+// keep stores a value from which several answers are computed.
+func (a *answerCache) keep(name string, v any) error {
+	stored, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.store(name, stored)
+	return nil
 }
 
 // store stores an answer. It removes the answers that have not been used for the longest time.

@@ -41,12 +41,12 @@ type factorFact struct {
 
 // efficiencyFactors computes the factors of efficiency of a window.
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
-	window := p.selectedWindow()
+	window, location := p.selectedWindow(), p.selectedLocations()
 	return func(ctx context.Context) (any, error) {
 		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{},
 			Sentences: []string{}}
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutRunning(ctx, d, window)
+			piece, err := cutRunning(ctx, d, window, location)
 			if err != nil {
 				return err
 			}

@@ -80,22 +80,36 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 	return piece, piece.Prepare(ctx)
 }
 
-// cutRunning is like cutWindow, for analyses of the whole time of processes and threads.
-func cutRunning(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
-	if w == nil {
-		return d.Events, nil
+// cutRunning is like cutWindow, for analyses of the whole time of processes and threads. If location is not nil, it
+// also drops the events of other locations, like `weft filter`.
+func cutRunning(ctx context.Context, d *reader, w *trace.Window, location func(uint32) bool) (format.Events, error) {
+	wanted := transform.FilterOptions{Location: location, Markers: func(loc uint32) bool {
+		return transform.HasMarkers(d.Defs().Locations.At(loc))
+	}}
+	piece := d.Events
+	if w != nil {
+		var reads func(uint32) bool
+		if location != nil {
+			reads = wanted.Reads
+		}
+		piece = transform.CutRunning(piece, *w, reads)
 	}
-	piece := transform.CutRunning(d.Events, *w, nil)
+	if location != nil {
+		piece = transform.Filter(piece, wanted)
+	}
+	if w == nil && location == nil {
+		return piece, nil
+	}
 	return piece, piece.Prepare(ctx)
 }
 
 // explanation computes the explanation of a window.
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
-	window, v := p.selectedWindow(), p.x
+	window, location, v := p.selectedWindow(), p.selectedLocations(), p.x
 	return func(ctx context.Context) (any, error) {
 		var page *explain.Page
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutRunning(ctx, d, window)
+			piece, err := cutRunning(ctx, d, window, location)
 			if err != nil {
 				return err
 			}

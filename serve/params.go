@@ -166,6 +166,20 @@ func (p *params) tracks(most int) []int {
 	return out
 }
 
+// selectedLocations returns a function that reports whether a location has one of the tracks of the parameter. It
+// returns nil if the parameter is missing.
+func (p *params) selectedLocations() func(location uint32) bool {
+	given := p.tracks(len(p.x.tracks))
+	if given == nil {
+		return nil
+	}
+	wanted := map[uint32]bool{}
+	for _, t := range given {
+		wanted[p.x.tracks[t].Location] = true
+	}
+	return func(location uint32) bool { return wanted[location] }
+}
+
 // choice reads a parameter that must be one of the given words. If it is missing, the result is the
 // first word.
 func (p *params) choice(name string, words ...string) string {

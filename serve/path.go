@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -83,17 +84,29 @@ type pieceFact struct {
 	By    string `json:"by"` // the reason why the path moves to the piece, or the activity of the claim
 }
 
-// criticalPath computes the critical path as a stored answer. The head of the answer is the JSON with
-// the length, the shares and the longest pieces of the path. The intervals of the answer are the
-// pieces.
-var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+// criticalPath computes the critical path of the selected locations as a stored answer. The head of the answer is the
+// JSON with the length, the shares and the longest pieces of the path. The intervals of the answer are the pieces.
+func criticalPath(p *params) storedAnswer {
+	location := p.selectedLocations()
+	compute := func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+		return computePath(ctx, e, v, location)
+	}
+	return storedAnswer{"path " + p.values.Get("tracks"), compute}
+}
+
+// computePath computes the critical path of the locations for which location returns true, or of all.
+func computePath(ctx context.Context, e *entry, v *traceView, location func(uint32) bool) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
 	err := e.readers.useReader(ctx, func(d *reader) error {
-		if d.Defs().Resources.Len() > 0 {
-			return a.addClaimPath(ctx, d, v)
+		events, err := cutRunning(ctx, d, nil, location)
+		if err != nil {
+			return err
 		}
-		return a.addCallPath(ctx, d, v)
+		if d.Defs().Resources.Len() > 0 {
+			return a.addClaimPath(ctx, events, v)
+		}
+		return a.addCallPath(ctx, events, v)
 	})
 	if err != nil {
 		return nil, err
@@ -110,11 +123,11 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
 	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
 	return storedIntervals(a, line)
-}}
+}
 
 // addCallPath fills in the critical path of a trace of calls.
-func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) error {
-	r, err := criticalpath.Find(ctx, d.Events, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Gains: pathGains})
+func (a *pathAnswer) addCallPath(ctx context.Context, events format.Events, v *traceView) error {
+	r, err := criticalpath.Find(ctx, events, criticalpath.Options{Rows: trace.NewRows(events.Defs()), Gains: pathGains})
 	if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 		return err
 	}
@@ -141,8 +154,8 @@ func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) e
 }
 
 // addClaimPath fills in the critical path of a trace of claims.
-func (a *pathAnswer) addClaimPath(ctx context.Context, d *reader, v *traceView) error {
-	r, err := constraints.Find(ctx, d.Events, constraints.Options{Use: constraints.Full})
+func (a *pathAnswer) addClaimPath(ctx context.Context, events format.Events, v *traceView) error {
+	r, err := constraints.Find(ctx, events, constraints.Options{Use: constraints.Full})
 	var cycle *constraints.CycleError
 	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
 		a.Missing = err.Error()
@@ -156,7 +169,7 @@ func (a *pathAnswer) addClaimPath(ctx context.Context, d *reader, v *traceView) 
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(x.Time), 0, x.Claims})
 	}
-	track := v.resourceTracks(d.Defs())
+	track := v.resourceTracks(events.Defs())
 	for _, c := range r.Critical {
 		p := pieceFact{track(c.At), v.jsonTime(c.Start), v.jsonTime(c.End), c.Region}
 		if len(a.Pieces) == 0 || p.From < a.Begin {

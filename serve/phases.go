@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type phasesAnswer struct {
 	Factors []factorName `json:"factors"`
 	Phases  []phaseFact  `json:"phases"`
 	Left    int          `json:"left"` // number of phases that the answer leaves out
+
+	windows []trace.Window // those of Phases
 }
 
 // factorName is the name of a factor with its depth in the tree of factors.
@@ -55,54 +58,108 @@ type phaseFact struct {
 	Values []float64 `json:"values"`
 }
 
-// efficiencyPhases computes the factors of efficiency of the phases of a window.
-func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
+// phaseList holds the phases of a whole trace.
+type phaseList struct {
+	Missing string // as in phasesAnswer
+	Steps   []string
+	Windows []trace.Window
+}
+
+// phaseValues holds the factors of a phase. If there are none, Missing is the reason.
+type phaseValues struct {
+	Values  []float64
+	Missing string
+}
+
+// efficiencyPhases computes the factors of efficiency of the phases of a window. Visits and iterations are those of
+// the whole trace, and have their whole length. Therefore the answerCache keeps them and their factors for requests
+// for other windows.
+func (s *Server) efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	by := p.choice("by", phasesByTime, phasesByRegion, phasesByLoop)
 	region := p.values.Get("region")
 	if (region != "") != (by == phasesByRegion) {
 		p.setError("region", "the name of a region if by is region, and nothing else")
 	}
 	parts := int(p.number("count", 1, maxPhases, defaultParts))
-	window, v := p.selectedWindow(), p.x
+	window, location, v := p.selectedWindow(), p.selectedLocations(), p.x
+	tracks := p.values.Get("tracks")
+	key := func(x any) string {
+		return fmt.Sprint(e.id, " ", v.tag, " phase ", x, " ", by, " ", tracks, " ", region)
+	}
 	return func(ctx context.Context) (any, error) {
 		a := &phasesAnswer{Steps: []string{}, Factors: []factorName{}, Phases: []phaseFact{}}
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutRunning(ctx, d, window)
-			if err != nil {
-				return err
-			}
-			var windows []trace.Window
-			switch by {
-			case phasesByTime:
+			if by == phasesByTime {
 				whole := trace.Window{From: v.first, To: trace.Add(v.last, 1)}
 				if window != nil {
 					whole = trace.Window{From: max(window.From, whole.From), To: min(window.To, whole.To)}
 				}
-				windows = equalParts(whole, parts)
-			case phasesByLoop:
-				loop, err := structure.FindLoop(ctx, piece, trace.NewRows(d.Defs()))
-				if none := (*structure.NoLoopError)(nil); errors.As(err, &none) {
-					a.Missing = none.Reason
-					return nil
-				}
+				piece, err := cutRunning(ctx, d, window, location)
 				if err != nil {
 					return err
 				}
-				windows, a.Steps = loop.Iterations, append(a.Steps, loop.Steps...)
-			case phasesByRegion:
-				wanted := regionsNamed(d.Defs(), region)
-				if windows, err = transform.FindOccurrences(ctx, piece, func(r uint32) bool { return wanted[r] }); err != nil {
+				a.addPhases(equalParts(whole, parts), nil, v)
+				return a.compute(ctx, piece, false, make([]*phaseValues, len(a.Phases)))
+			}
+			events, err := cutRunning(ctx, d, nil, location)
+			if err != nil {
+				return err
+			}
+			list := &phaseList{}
+			if !s.answers.lookUp(key("list"), list) {
+				if list, err = findPhases(ctx, events, region); err != nil {
 					return err
 				}
-				if len(windows) == 0 {
-					a.Missing = fmt.Sprintf("found no visit of a region %q", region)
-					return nil
+			}
+			if a.Missing = list.Missing; a.Missing == "" {
+				a.Steps = append(a.Steps, list.Steps...)
+				a.addPhases(list.Windows, window, v)
+			}
+			values := make([]*phaseValues, len(a.Phases))
+			for i, x := range a.Phases {
+				if y := (&phaseValues{}); s.answers.lookUp(key(x.Number), y) {
+					values[i] = y
 				}
 			}
-			return a.compute(ctx, piece, windows, by == phasesByRegion, v)
+			if len(a.Phases) > 0 {
+				if err := a.compute(ctx, events, by == phasesByRegion, values); err != nil {
+					return err
+				}
+			} else if a.Missing == "" {
+				a.Missing = "found no phase in this time"
+			}
+			if err := e.checkUnchanged(v); err != nil {
+				return err
+			}
+			err = s.answers.keep(key("list"), list)
+			for i, x := range a.Phases {
+				err = cmp.Or(err, s.answers.keep(key(x.Number), values[i]))
+			}
+			return err
 		})
 		return a, err
 	}
+}
+
+// findPhases returns the visits of a region or, if region is "", the iterations of the loop.
+func findPhases(ctx context.Context, events format.Events, region string) (*phaseList, error) {
+	if region == "" {
+		loop, err := structure.FindLoop(ctx, events, trace.NewRows(events.Defs()))
+		if none := (*structure.NoLoopError)(nil); errors.As(err, &none) {
+			return &phaseList{Missing: none.Reason}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &phaseList{Steps: loop.Steps, Windows: loop.Iterations}, nil
+	}
+	wanted := regionsNamed(events.Defs(), region)
+	windows, err := transform.FindOccurrences(ctx, events, func(r uint32) bool { return wanted[r] })
+	x := &phaseList{Windows: windows}
+	if len(windows) == 0 {
+		x.Missing = fmt.Sprintf("found no visit of a region %q", region)
+	}
+	return x, err
 }
 
 // equalParts divides a window into at most n parts. No part is empty.
@@ -124,39 +181,61 @@ func equalParts(w trace.Window, n int) []trace.Window {
 	return list
 }
 
-// compute sets the factors of the first phases. windows contains the windows of these phases, and closed states
-// whether they are windows of visits.
-func (a *phasesAnswer) compute(ctx context.Context, events format.Events, windows []trace.Window, closed bool,
-	v *traceView) error {
+// addPhases adds the first phases that overlap with a window; nil stands for the whole trace. windows contains all
+// phases of the trace.
+func (a *phasesAnswer) addPhases(windows []trace.Window, window *trace.Window, v *traceView) {
+	for i, w := range windows {
+		switch {
+		case window != nil && !window.Overlaps(w):
+		case len(a.Phases) < maxPhases:
+			a.Phases = append(a.Phases, phaseFact{i + 1, v.jsonTime(w.From), v.jsonTime(min(w.To, trace.Add(v.last, 1))),
+				[]float64{}})
+			a.windows = append(a.windows, w)
+		default:
+			a.Left++
+		}
+	}
+}
+
+// compute sets the factors of the phases. It computes the values that are nil. closed states whether the phases are
+// visits.
+func (a *phasesAnswer) compute(ctx context.Context, events format.Events, closed bool, values []*phaseValues) error {
 	factors := efficiency.StandardFactors()
 	for _, f := range factors {
 		a.Factors = append(a.Factors, factorName{f.Name, f.Level})
 	}
-	a.Left = max(0, len(windows)-maxPhases)
-	found, missing := false, efficiency.NoCalls
-	windows = windows[:len(windows)-a.Left]
+	var windows []trace.Window
+	var unknown []int
+	for i, x := range values {
+		if x == nil {
+			windows, unknown = append(windows, a.windows[i]), append(unknown, i)
+		}
+	}
 	err := transform.EachPiece(ctx, events, windows, closed, func(i int, piece format.Events) error {
 		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs()), Part: true})
 		if err != nil {
 			return err
 		}
-		x := phaseFact{i + 1, v.jsonTime(windows[i].From), v.jsonTime(min(windows[i].To, trace.Add(v.last, 1))), []float64{}}
+		x := &phaseValues{Values: []float64{}}
 		if ok {
-			found = true
 			for _, f := range factors {
 				x.Values = append(x.Values, f.Value(r))
 			}
 		} else {
-			missing = r.Missing()
+			x.Missing = r.Missing()
 		}
-		a.Phases = append(a.Phases, x)
+		values[unknown[i]] = x
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if !found {
-		a.Missing = missing
+	a.Missing = efficiency.NoCalls
+	for i, x := range values {
+		a.Phases[i].Values = x.Values
+		if a.Missing != "" {
+			a.Missing = x.Missing
+		}
 	}
 	return nil
 }

@@ -63,6 +63,8 @@ type Options struct {
 	Page fs.FS
 	// Token is the secret that requests must contain. If it is "", requests need no secret. See [NewToken].
 	Token string
+	// Fragment is the part of the page's address after "#", which states what the page shows first.
+	Fragment string
 	// Hosts lists the host names that requests may use, in addition to localhost, 127.0.0.1 and
 	// [::1].
 	Hosts []string
@@ -196,12 +198,16 @@ func (s *Server) address(l net.Listener, token string) string {
 	if token != "" {
 		u += "?token=" + token
 	}
+	fragment := s.opt.Fragment
 	if g, ok := s.traces.(*fixedCatalogue); ok && len(g.list) > 1 {
 		var ids []string
 		for _, e := range g.list {
 			ids = append(ids, e.id)
 		}
-		u += "#t=" + strings.Join(ids, ",")
+		fragment = strings.TrimSuffix("t="+strings.Join(ids, ",")+"&"+fragment, "&")
+	}
+	if fragment != "" {
+		u += "#" + fragment
 	}
 	return u
 }

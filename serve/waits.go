@@ -118,7 +118,7 @@ type violationsFact struct {
 
 // waitStates computes the wait states of a window.
 func waitStates(e *entry, p *params) func(context.Context) (any, error) {
-	opt := waits.Options{Worst: worstWaits, Window: p.selectedWindow()}
+	opt := waits.Options{Worst: worstWaits, Window: p.selectedWindow(), Locations: p.selectedLocations()}
 	return func(ctx context.Context) (any, error) {
 		var r *waits.Result
 		err := e.readers.useReader(ctx, func(d *reader) (err error) {

@@ -9,6 +9,11 @@ type Window struct{ From, To int64 }
 // Has reports whether the time t is in the window.
 func (w *Window) Has(t int64) bool { return w == nil || w.From <= t && Before(t, w.To) }
 
+// Overlaps reports whether a time is in both windows.
+func (w *Window) Overlaps(o Window) bool {
+	return w == nil || Before(w.From, o.To) && Before(o.From, w.To)
+}
+
 // Before reports whether the time t is before the end of a window. It always is if the end is
 // math.MaxInt64, because such a window is not limited.
 func Before(t, end int64) bool { return t < end || end == math.MaxInt64 }

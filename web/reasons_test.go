@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -34,9 +35,15 @@ func TestReasons(t *testing.T) {
 			Kept                []string
 			Loop                string
 		}
-		Errors []string
+		Second  []string
+		Chosen  [][][]string
+		Hidden  []string
+		Address string
+		Errors  []string
 	}
-	runScript(t, "reasons", map[string]any{"url": servedTrace(t, "hand").url}, &out)
+	hand := servedTrace(t, "hand")
+	runScript(t, "reasons", map[string]any{"url": hand.url,
+		"finding": startServing(t, "view", "--no-open", "--quiet", "--finding", "2", hand.path)}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}
@@ -53,6 +60,20 @@ func TestReasons(t *testing.T) {
 		{"loss by communication", f.Rows[0][2], "5.77 %"},
 		// Rank 0 is in work from 100 to 600, which is the longest visit of work.
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
+		// Ranks 1 and 2 wait for a late sender once each. Rank 1 is outside of MPI for 10 + 200 + 60 + 180 + 80 + 30 + 185 +
+		// 60 + 20 of 1820 ticks.
+		{"waits of rank 1, of the rows shown, of all rows", fmt.Sprint(out.Chosen[0]),
+			"[[late-sender 1 300 µs] [late-sender 2 600 µs] [late-sender 2 600 µs]]"},
+		{"efficiency of rank 1, of the rows shown, of all rows", fmt.Sprint(out.Chosen[1]),
+			"[[parallel efficiency 0.453 ] [parallel efficiency 0.574 ] [parallel efficiency 0.574 ]]"},
+		{"findings about rank 1 alone", fmt.Sprint(out.Chosen[2][0]), "[]"},
+		// Rank 1 works for 200 + 60 + 180 + 80 + 30 + 180 ticks.
+		{"path of rank 1 alone", fmt.Sprint(out.Chosen[3][0][:2]), "[work 730 µs]"},
+		{"path of the rows shown", fmt.Sprint(out.Chosen[3][1]), fmt.Sprint(out.Chosen[3][2])},
+		{"findings about the rows shown", fmt.Sprint(out.Chosen[2][1]), fmt.Sprint(out.Chosen[2][2])},
+		{"waits of the only row shown", fmt.Sprint(out.Hidden), "[late-sender 1 300 µs]"},
+		{"place and panel of weft view --finding 2", fmt.Sprint(out.Second), "[0.0.2.100 Findings]"},
+		{"its choice in the address later", fmt.Sprint(strings.Contains(out.Address, "findings.go")), "false"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
 		{"factors", fmt.Sprint(out.Efficiency.Whole), "[" +
 			"[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +

@@ -227,9 +227,10 @@ func (a *app) reportUnknownRegions(x *diffResult, flags *diffFlags) error {
 // if the flags select a part of the traces.
 func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]string, x *diffResult,
 	flags *diffFlags) (lack, err error) {
+	withCube := slices.ContainsFunc(slices.Concat(sides[0], sides[1]), isCube)
 	for side, paths := range sides {
 		for _, path := range paths {
-			h, err := a.scanRun(c, cmp, diff.Side(side), path, &flags.input, &flags.selection)
+			h, err := a.scanRun(c, cmp, diff.Side(side), path, withCube, &flags.input, &flags.selection)
 			if err != nil {
 				return nil, err
 			}
@@ -300,9 +301,10 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 	return as, bs, nil
 }
 
-// scanRun adds a run to a side.
-func (a *app) scanRun(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *inputFlags,
-	s *selectionFlags) (*heading, error) {
+// scanRun adds a run to a side. If withCube is set, the comparison has a Cube file, and the call paths of threads are
+// those that such a file has.
+func (a *app) scanRun(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, withCube bool,
+	r *inputFlags, s *selectionFlags) (*heading, error) {
 	if isCube(path) {
 		return a.addCubeProfile(cmp, side, path, s)
 	}
@@ -314,7 +316,12 @@ func (a *app) scanRun(c *cobra.Command, cmp *diff.Comparison, side diff.Side, pa
 	if _, err := s.narrow(c.Context(), in); err != nil {
 		return nil, err
 	}
-	if err := cmp.Scan(c.Context(), side, in.Events, trace.NewRows(in.Defs())); err != nil {
+	if withCube {
+		err = addAsCube(c.Context(), cmp, side, in)
+	} else {
+		err = cmp.Scan(c.Context(), side, in.Events, trace.NewRows(in.Defs()))
+	}
+	if err != nil {
 		return nil, err
 	}
 	h := in.heading()

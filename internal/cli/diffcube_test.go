@@ -63,3 +63,20 @@ func TestDiffCube(t *testing.T) {
 	weft(t, 2, "diff", "--window", "10%..20%", file("good.cubex"), file("late.otf2"))
 	weft(t, 1, "diff", "--iterations", "compute", file("good.cubex"), file("late.cubex"))
 }
+
+// TestDiffCubeOfThreads checks that a trace with a parallel region does not differ from its own Cube file, although the
+// call paths of its threads begin at the threads.
+func TestDiffCubeOfThreads(t *testing.T) {
+	omp, file := "../../analysis/waits/testdata/omp/traces.otf2", filepath.Join(t.TempDir(), "omp.cubex")
+	weft(t, 0, "profile", "--cube", file, omp)
+	for _, pair := range [][2]string{{omp, file}, {file, omp}} {
+		var out struct{ Regions, Paths, Repetitions []any }
+		text := weft(t, 0, "diff", "--json", "--change", "0", "--least", "0", pair[0], pair[1])
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(out.Regions) + len(out.Paths) + len(out.Repetitions); n > 0 {
+			t.Errorf("%v: found %d differences, expected none: %s", pair, n, text)
+		}
+	}
+}

@@ -71,7 +71,8 @@ iteration of the outermost loop that weft structure finds. At a location, an ite
 the next one begins.
 
 --window, or --from and --to, compute the factors of a part of the time. Only the time of a call
-inside the part counts. --location and --group restrict the trace to these locations and the
+inside the part counts. With --phase or --loop, they select the phases that overlap with the part,
+in their whole length. --location and --group restrict the trace to these locations and the
 messages between them. There is no --region, because a factor compares the whole time of
 locations.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
@@ -112,7 +113,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	case f.wantsPhases() && f.weak:
 		return usageError("--weak: expected no --phase or --loop with it, whose phases are not compared with each other")
 	}
-	var list []*efficiencyResult
+	list := []*efficiencyResult{}
 	var lack error // set for a trace without factors
 	for _, path := range args {
 		found, missing, err := a.computeEfficiency(c, path, f)
@@ -121,7 +122,8 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		}
 		list, lack = append(list, found...), errors.Join(lack, missing)
 	}
-	if first := list[0]; !f.wantsPhases() && first.Missing == "" {
+	if !f.wantsPhases() && list[0].Missing == "" {
+		first := list[0]
 		for _, x := range list[1:] {
 			if x.Missing == "" {
 				scaling := efficiency.Scale(first.Result, x.Result, f.weak)
@@ -160,16 +162,20 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlags) (list []*efficiencyResult, lack,
 	err error) {
 	var h heading
-	list, missing, lack, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
+	selection := f.selection
+	if f.wantsPhases() { // those of the whole time, of which the window selects some
+		selection.from, selection.to, selection.window = "", "", ""
+	}
+	list, missing, lack, err := answerPart(a, c.Context(), path, &f.input, &selection, "the trace has no efficiency",
 		func(in *input, part bool) (list []*efficiencyResult, missing string, err error) {
 			h = in.heading()
 			opt := efficiency.Options{Rows: trace.NewRows(in.Defs()), Part: f.wantsPhases() || part}
 			if f.wantsPhases() {
-				windows, err := a.phaseWindows(c.Context(), in, f)
-				if err != nil {
-					return nil, "", err
+				phases, err := a.phasesInWindow(c.Context(), in, f)
+				if err != nil || len(phases) == 0 {
+					return list, "", err
 				}
-				return computePhaseFactors(c.Context(), in, h, windows, f.phase != "", opt)
+				return computePhaseFactors(c.Context(), in, h, phases, f.phase != "", opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
 			switch {
@@ -198,6 +204,37 @@ func (in *input) lacksCalls(ctx context.Context, part *efficiency.Result) (missi
 		return "", err
 	}
 	return whole.Missing(), nil
+}
+
+// phasesInWindow returns the phases of the run that overlap with the window that the flags select.
+func (a *app) phasesInWindow(ctx context.Context, in *input, f *efficiencyFlags) ([]efficiencyPhase, error) {
+	windows, err := a.phaseWindows(ctx, in, f)
+	if err != nil {
+		return nil, err
+	}
+	var selected *trace.Window
+	if f.selection.selectsTimes() {
+		events := in.Events
+		if in.whole != nil {
+			events = in.whole
+		}
+		y := pieceFlags{from: f.selection.from, to: f.selection.to, window: f.selection.window}
+		w, err := y.times(ctx, events)
+		if err != nil {
+			return nil, err
+		}
+		selected = &w
+	}
+	var phases []efficiencyPhase
+	for i, w := range windows {
+		if selected.Overlaps(w) {
+			phases = append(phases, efficiencyPhase{i + 1, w.From, w.To})
+		}
+	}
+	if len(phases) == 0 {
+		in.notFound = "found no phase in the window"
+	}
+	return phases, nil
 }
 
 // phaseWindows returns a window for each visit of a region, or with --loop for each iteration of a
@@ -231,13 +268,17 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 	return windows, err
 }
 
-// computePhaseFactors computes the factors of each window. closed states whether the windows are those of visits.
-// missing is set if no window has factors.
-func computePhaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, closed bool,
+// computePhaseFactors computes the factors of each phase. closed states whether the phases are visits. missing is set
+// if no phase has factors.
+func computePhaseFactors(ctx context.Context, in *input, h heading, phases []efficiencyPhase, closed bool,
 	opt efficiency.Options) (list []*efficiencyResult, missing string, err error) {
+	var windows []trace.Window
+	for _, p := range phases {
+		windows = append(windows, trace.Window{From: p.From, To: p.To})
+	}
 	found := false
 	err = transform.EachPiece(ctx, in.Events, windows, closed, func(i int, piece format.Events) error {
-		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, windows[i].From, windows[i].To}}
+		x := &efficiencyResult{heading: h, Phase: &phases[i]}
 		r, ok, err := efficiency.Find(ctx, piece, opt)
 		if err != nil {
 			return err

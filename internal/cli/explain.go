@@ -20,6 +20,8 @@ type explainResult struct {
 	Missing string `json:"missing,omitempty"`
 	*explain.Page
 	Baseline *explain.Baseline `json:"baseline,omitempty"`
+	// viewable states whether weft view --finding shows the same findings.
+	viewable bool
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -88,7 +90,7 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 	a.garbage.tuneForExplain()
 	x, _, lack, err = answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input, part bool) (x *explainResult, missing string, err error) {
-			x = &explainResult{heading: in.heading()}
+			x = &explainResult{heading: in.heading(), viewable: !s.anySet() && r.roles == "" && path != "-"}
 			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs()), Part: part})
 			switch {
 			case err != nil:
@@ -150,6 +152,7 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 				100*r.Change)
 		}
 	}
+	viewable := x.viewable
 	for i, x := range x.Findings {
 		printf(w, "\n%s\n", title(fmt.Sprintf("%d. %s", i+1, text(x.Title))))
 		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare),
@@ -160,6 +163,13 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 				command = "`" + command + "`"
 			}
 			printf(w, "%sgain by %s\n", item, command)
+		}
+		if viewable {
+			command := fmt.Sprintf("weft view --finding %d", i+1)
+			if markdown {
+				command = "`" + command + "`"
+			}
+			printf(w, "%sshown by %s\n", item, command)
 		}
 		if len(x.Path) > 0 {
 			printf(w, "%sat %s", item, text(strings.Join(x.Path, " > ")))

@@ -17,8 +17,8 @@ func TestWholeNumbers(t *testing.T) {
 	type bounds struct{ least, most int64 }
 	ranges := map[string]bounds{
 		"jobs": {1, none}, "top": {0, none}, "places": {1, none}, "events": {1, none}, "locations": {0, none},
-		"threads": {0, none},
-		"seed":    {0, none}, "bins": {0, 1_000_000}, "count": {1, 1 << 20}, "files": {1, none}, "level": {1, 9},
+		"threads": {0, none}, "finding": {1, 10},
+		"seed": {0, none}, "bins": {0, 1_000_000}, "count": {1, 1 << 20}, "files": {1, none}, "level": {1, 9},
 		"max-rows": {1, none}, "width": {280, 32768}, "scale": {1, 8}, "limit": {0, none}, "depth": {1, none},
 		"max-depth": {0, none}, "port": {0, 65535}, "worst": {0, 1_000_000}, "pieces": {0, 1_000_000},
 		"least": {1, none}, "most": {1, none},

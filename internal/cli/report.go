@@ -341,7 +341,7 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 	if err != nil {
 		return err
 	}
-	x.Explanation = page
+	x.Explanation, x.Viewable = page, !s.anySet()
 	if !ok {
 		x.Unexplained = page.Missing()
 	}

@@ -406,6 +406,19 @@ func TestRolesOfOneName(t *testing.T) {
 	}
 }
 
+// TestReportWaitsOfThreads checks that waits for threads and locks are no work. In the trace, threads 0 and 1 wait for
+// 60 and 115 µs in the implicit barrier (scout.txt), and thread 0 for 5 µs at the critical section. The threads are in
+// regions for 710, 426 and 422 µs; 180 of 1558 are 11.6 %.
+func TestReportWaitsOfThreads(t *testing.T) {
+	page := plainPage(weft(t, 0, "report", "-o", "-", "../../analysis/waits/testdata/omp/traces.otf2"))
+	for _, want := range []string{"11.6 % communicating and waiting", "thread 0 710 µs 100.0 % 645 µs",
+		"thread 1 426 µs 60.0 % 311 µs", "thread 2 422 µs 59.4 % 422 µs", "shown by weft view --finding 2"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("found no %q in %s", want, page)
+		}
+	}
+}
+
 // plainPage returns the text of an HTML page with single spaces between words.
 func plainPage(page string) string {
 	page = regexp.MustCompile(`(?s)<(style|svg).*?</(style|svg)>|<[^>]*>`).ReplaceAllString(page, " ")

@@ -22,7 +22,34 @@ func TestSameReasons(t *testing.T) {
 		// the parameters are the first ones of the request
 		f.viewerQuery = strings.Replace(f.viewerQuery, "&", "?", 1)
 		f.reasons(first)
+		f.ofLocations(1, 2)
+		f.reasons(first)
 	})
+}
+
+// ofLocations restricts the flags and the query to some locations. numbers are their positions among all locations.
+func (f *figureComparison) ofLocations(numbers ...int) {
+	f.t.Helper()
+	var meta struct{ Tracks []struct{ Kind, ID string } }
+	_, body := f.s.get(f.t, f.api)
+	if err := json.Unmarshal([]byte(body), &meta); err != nil {
+		f.t.Fatal(err)
+	}
+	var tracks []string
+	n := 0
+	for i, x := range meta.Tracks {
+		if x.Kind != "location" {
+			continue
+		}
+		if slices.Contains(numbers, n) {
+			f.flags = append(f.flags, "--location", x.ID)
+			tracks = append(tracks, fmt.Sprint(i))
+		}
+		n++
+	}
+	if len(tracks) > 0 {
+		f.viewerQuery = "?tracks=" + strings.Join(tracks, ",") + strings.Replace(f.viewerQuery, "?", "&", 1)
+	}
 }
 
 // reasons compares the figures about waits. first is the time of the first event.
@@ -44,7 +71,7 @@ func (f *figureComparison) reasons(first int64) {
 	f.commandOrMissing(&factors, "efficiency")
 	f.query(&viewFactors, "efficiency")
 	same("efficiency", factors.lines(), viewFactors.lines())
-	if f.flags == nil { // the path of the viewer is that of the whole trace
+	if !slices.Contains(f.flags, "--window") { // the path of the viewer is that of the whole time
 		var path, viewerPath pathFigures
 		f.commandOrMissing(&path, "path")
 		f.query(&viewerPath, "path")
@@ -265,10 +292,6 @@ func TestSamePhases(t *testing.T) {
 	compareFigures(t, "../..", []string{"analysis/waits/testdata/hand/traces.otf2", "format/otf/testdata/ok/mpi4/mpi4.otf",
 		"format/otf2/testdata/ok/heat2d-mt/traces.otf2"}, func(f *figureComparison, first int64) {
 		name := filepath.Base(filepath.Dir(f.path))
-		// In parts of the other traces, the locations have different numbers of iterations.
-		if f.flags != nil && name != "hand" {
-			return
-		}
 		var command []commandPhase
 		f.commandOrMissing(&command, "efficiency", flags[name]...)
 		f.samePhases(queries[name], command, first)

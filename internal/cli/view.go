@@ -102,6 +102,7 @@ func (a *app) viewCommand() *cobra.Command {
 	var port int
 	var noOpen bool
 	var index string
+	var finding int
 	c := &cobra.Command{
 		Use:   "view TRACE...",
 		Short: "Show traces in the browser",
@@ -110,12 +111,18 @@ prints its address, which contains a secret, and runs until Ctrl-C.
 
 The first time, weft reads the trace to build its index, which it keeps in the cache. The
 next time the trace opens without delay (see weft index). Notes are also kept in the
-cache, or next to the index that --index names. weft writes nothing next to a trace.`,
-		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
-		Args:    someArgs,
+cache, or next to the index that --index names. weft writes nothing next to a trace.
+
+--finding N opens the panel Findings, and goes to the place of the N-th finding of weft explain.`,
+		Example: "  weft view trace.otf2\n  weft view --finding 1 trace.otf2\n" +
+			"  weft view --no-open --port 8080 before.trf after.trf",
+		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if index != "" && len(args) > 1 {
-				return usageError("--index: found %s, expected one", plural.Of(len(args), "trace"))
+			if flag := "--index"; len(args) > 1 && (index != "" || finding > 0) {
+				if index == "" {
+					flag = "--finding"
+				}
+				return usageError("%s: found %s, expected one", flag, plural.Of(len(args), "trace"))
 			}
 			if index != "" {
 				if _, err := os.Stat(index); err != nil {
@@ -123,6 +130,9 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 				}
 			}
 			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files()}
+			if finding > 0 {
+				opt.Fragment = fmt.Sprintf("p=findings&v=findings.go:%d", finding)
+			}
 			var err error
 			if opt.Reading, err = a.viewerSettings(&v); err != nil {
 				return err
@@ -157,6 +167,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 	v.register(c.Flags())
 	c.Flags().Var(newInteger(&port, 0, 0, 65535), "port", "port to listen on; default: a free port")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
+	c.Flags().Var(newInteger(&finding, 0, 1, 10), "finding", "number of the finding to show first (see weft explain)")
 	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o has built from the same trace")
 	return c
 }

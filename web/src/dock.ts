@@ -1,6 +1,6 @@
 // The dock below the time lines. It has tabs with panels that show the range, the visible window or the
 // trace.
-import { isAbort, errorText } from "./api";
+import { errorText, isAbort, ranges } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
@@ -198,8 +198,10 @@ export class Dock {
           ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
           : `${c.window.from} ${c.window.to} ${c.outside}`;
     const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
-    const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
-    setText(this.covers, this.timeScope(p) === "trace" ? "" : coverage(c.lane));
+    const chosen = s.choices.get(`${p.id}.rows`) ?? "",
+      rows = chosen === "shown" ? ranges([...c.lane.rowOf.keys()].sort((a, b) => a - b)) : "";
+    const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${rows} ${s.color} ${s.theme}`;
+    setText(this.covers, this.timeScope(p) === "trace" || chosen !== "" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) cancel(this.timer);
     this.timer = 0;

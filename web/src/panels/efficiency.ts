@@ -4,7 +4,7 @@ import type { Efficiency, Factor } from "../api";
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
-import { programOf } from "./parts";
+import { chosenRows, programOf, rowsChooser } from "./parts";
 import { lowFactor, phaseChooser, showPhases, toneColor } from "./phases";
 import { makeTable } from "./table";
 
@@ -19,6 +19,7 @@ export function efficiency(): Panel {
         choice = tools.get("of");
       tools.csv(null);
       tools.bar.append(
+        ...rowsChooser(lane, tools),
         ...phaseChooser(lane, choice, (v) => {
           tools.set("of", v);
           tools.refresh();
@@ -27,7 +28,7 @@ export function efficiency(): Panel {
       if (choice !== "") return showPhases(app, scope, tools, choice);
       const r = await app.client.json<Efficiency>(
         `traces/${encodeURIComponent(lane.meta.id)}/efficiency`,
-        { from: w.from, to: w.to },
+        { from: w.from, to: w.to, ...chosenRows(lane, tools) },
         tools.signal,
       );
       if (r.missing !== "") {

@@ -3,10 +3,10 @@
 import type { Explanation, Finding } from "../api";
 import type { App } from "../app";
 import { button, el, percent, printable } from "../dom";
-import type { Panel, Scope } from "../dock";
+import type { Panel, Scope, Tools } from "../dock";
 import { short } from "../time";
 import { selectLongestCall, regionsOf } from "./calls";
-import { programOf } from "./parts";
+import { chosenRows, programOf, rowsChooser } from "./parts";
 import { type Column, makeTable } from "./table";
 
 /** Source names the panel with the numbers behind a finding, and the choices to set in that panel. */
@@ -52,6 +52,16 @@ async function selectCallOf(app: App, scope: Scope, f: Finding): Promise<void> {
     app.uncover(lane.index, track);
     app.reveal({ lane: lane.index, track, depth: 0, time: scope.window.from }, scope.window.from, scope.window.from);
   }
+}
+
+/** goToChosen goes once to the place of the finding whose number the address has. weft view --finding sets it. */
+function goToChosen(app: App, scope: Scope, tools: Tools, list: readonly Finding[]): void {
+  const number = tools.get("go");
+  if (number === "") return;
+  tools.set("go", "");
+  const f = list[Number(number) - 1];
+  if (f) void selectCallOf(app, scope, f);
+  else app.announce(`there is no finding ${number}`);
 }
 
 /** Row is a finding with its number. */
@@ -145,12 +155,14 @@ export function findings(): Panel {
       const { lane, window: w } = scope;
       const r = await app.client.json<Explanation>(
         `traces/${encodeURIComponent(lane.meta.id)}/explain`,
-        { from: w.from, to: w.to },
+        { from: w.from, to: w.to, ...chosenRows(lane, tools) },
         tools.signal,
       );
       tools.csv(null);
+      tools.bar.append(...rowsChooser(lane, tools));
       if (r.missing !== "" || !r.ran || !r.factors) {
         tools.body.append(el("p", { class: "faint" }, `Nothing can be explained: ${printable(r.missing)}.`));
+        goToChosen(app, scope, tools, []);
         return;
       }
       const e = r.factors,
@@ -190,6 +202,7 @@ export function findings(): Panel {
         tools.body.append(t.element);
         tools.csv(t.csv);
       }
+      goToChosen(app, scope, tools, r.findings);
       if (r.unjudged.length > 0)
         tools.body.append(
           el("h2", {}, "Not judged"),

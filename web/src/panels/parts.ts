@@ -1,8 +1,8 @@
 // Functions and colours that several panels use.
-import type { StateTimes, Waits } from "../api";
+import { ranges, type StateTimes, type Waits } from "../api";
 import type { App } from "../app";
 import type { Tools } from "../dock";
-import { button, count, countWords, el } from "../dom";
+import { button, count, countWords, el, select } from "../dom";
 import type { Lane } from "../lane";
 import { short } from "../time";
 
@@ -30,6 +30,43 @@ export function stateShares(t: Partial<StateTimes>): Record<State, number> {
 /** waitsQuery returns the parameter that states whether waits count as idle time. By default they do. */
 export function waitsQuery(tools: Tools): { waits?: string } {
   return tools.get("waits") === "0" ? { waits: "0" } : {};
+}
+
+/** mostChoices is the largest number of locations that the menu of rows lists. */
+const mostChoices = 100;
+
+/** locationsOf returns the tracks of the locations of a trace. */
+function locationsOf(lane: Lane): number[] {
+  return lane.meta.tracks.flatMap((t, i) => (t.kind === "location" ? [i] : []));
+}
+
+/**
+ * rowsChooser returns the menu for the rows of a panel: all of them, those that are shown, or one of them. It returns
+ * nothing if there is no choice.
+ */
+export function rowsChooser(lane: Lane, tools: Tools): HTMLElement[] {
+  const all = locationsOf(lane);
+  if (all.length < 2) return [];
+  const options: (readonly [string, string])[] = [
+    ["", "all rows"],
+    ["shown", "rows shown"],
+    ...(all.length <= mostChoices ? all.map((t) => [String(t), lane.fullName(t)] as const) : []),
+  ];
+  const value = chosenRows(lane, tools).tracks === undefined ? "" : tools.get("rows");
+  return [
+    select("Rows of this table", options, value, (v) => {
+      tools.set("rows", v);
+      tools.refresh();
+    }),
+  ];
+}
+
+/** chosenRows returns the parameter for the rows of [rowsChooser]. It has no tracks if all rows are chosen, or none. */
+export function chosenRows(lane: Lane, tools: Tools): { tracks?: string } {
+  const v = tools.get("rows"),
+    all = locationsOf(lane),
+    chosen = all.filter((t) => (v === "shown" ? lane.rowOf.has(t) : v === String(t)));
+  return chosen.length === 0 || chosen.length === all.length ? {} : { tracks: ranges(chosen) };
 }
 
 /** violationsText describes how the clocks of a trace contradict causality. */

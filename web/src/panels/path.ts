@@ -6,7 +6,7 @@ import type { App } from "../app";
 import type { Panel, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
-import { outsideName } from "./parts";
+import { chosenRows, outsideName, rowsChooser } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
 type Region = CriticalPath["regions"][number];
@@ -146,10 +146,11 @@ export function path(): Panel {
     async render(app, { lane }, tools) {
       const r = await app.client.json<CriticalPath>(
         `traces/${encodeURIComponent(lane.meta.id)}/path`,
-        {},
+        chosenRows(lane, tools),
         tools.signal,
       );
       tools.csv(null);
+      if (!r.claims) tools.bar.append(...rowsChooser(lane, tools));
       if (r.missing !== "") {
         tools.body.append(el("p", { class: "faint" }, printable(r.missing)));
         return;

@@ -7,6 +7,7 @@ import type { Scope, Tools } from "../dock";
 import { showInterval } from "../extras";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
+import { chosenRows } from "./parts";
 import { visitsField, visitsSelect } from "./objects";
 import { type Column, makeTable } from "./table";
 
@@ -87,7 +88,7 @@ export async function showPhases(app: App, scope: Scope, tools: Tools, choice: s
   const { lane, window: w, axis } = scope;
   const r = await app.client.json<Phases>(
     `traces/${encodeURIComponent(lane.meta.id)}/efficiency/phases`,
-    { from: w.from, to: w.to, ...queryOf(choice) },
+    { from: w.from, to: w.to, ...chosenRows(lane, tools), ...queryOf(choice) },
     tools.signal,
   );
   if (r.missing !== "") {

@@ -7,7 +7,7 @@ import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
 import { selectCall } from "./calls";
-import { linkButton, outsideName, violationsText } from "./parts";
+import { chosenRows, linkButton, outsideName, rowsChooser, violationsText } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
 type Breakdown = "regions" | "paths" | "locations" | "communicators" | "pairs";
@@ -221,10 +221,11 @@ export function waits(): Panel {
       const { lane, window: w } = scope;
       const r = await app.client.json<Waits>(
         `traces/${encodeURIComponent(lane.meta.id)}/waits`,
-        { from: w.from, to: w.to },
+        { from: w.from, to: w.to, ...chosenRows(lane, tools) },
         tools.signal,
       );
       tools.csv(null);
+      tools.bar.append(...rowsChooser(lane, tools));
       if (r.missing !== "") {
         tools.body.append(el("p", { class: "faint" }, printable(r.missing)));
         return;

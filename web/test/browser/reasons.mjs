@@ -37,6 +37,28 @@ async function waits(w) {
   return out;
 }
 
+/** chosenRows returns the first row of a panel for a single location, and for the rows that are shown. */
+async function chosenRows(w, title) {
+  await panel(w, title);
+  const choose = w.page.getByLabel("Rows of this table"),
+    out = [];
+  for (const label of ["MPI Rank 1 · Master thread", "rows shown", "all rows"]) {
+    await choose.selectOption({ label });
+    await w.ready();
+    out.push((await rows(w, 0))[0]?.slice(0, 3) ?? []);
+  }
+  return out;
+}
+
+/** hidden returns the first row of the panel of waits for the rows that are shown, when a filter hides all but one. */
+async function hidden(w) {
+  await panel(w, "Waits");
+  await w.page.getByLabel("Rows of this table").selectOption("shown");
+  await w.page.evaluate(() => (location.hash += "&f=Rank+2"));
+  await w.ready();
+  return (await rows(w, 0))[0].slice(0, 3);
+}
+
 /** findings goes to the place and to the panel of each finding. */
 async function findings(w) {
   await panel(w, "Findings");
@@ -205,7 +227,20 @@ export async function run(input, open) {
     efficiency: await efficiency(w),
     path: await path(w),
     hatching: await hatching(w),
+    chosen: [
+      await chosenRows(w, "Waits"),
+      await chosenRows(w, "Efficiency"),
+      await chosenRows(w, "Findings"),
+      await chosenRows(w, "Path"),
+    ],
+    hidden: await hidden(w),
   };
   await w.close();
-  return { ...out, errors: w.errors };
+  const second = await open("second finding", input.finding);
+  await second.ready();
+  const tab = second.page.locator("[role=tab][aria-selected=true]");
+  out.second = [(await second.view()).selection, await tab.innerText()];
+  out.address = second.page.url();
+  await second.close();
+  return { ...out, errors: [...w.errors, ...second.errors] };
 }
