@@ -183,9 +183,12 @@ func (w *walk) next(s *sumCursor, v *Vector) (n uint64, ok bool) {
 // before, and the file has these in the same order.
 func (w *walk) read(dst []uint64, v *Vector, x *Block) (_ []uint64, ok bool) {
 	r, d := w.c.r, w.t.durations
-	if len(v.Blocks) > 1 || x.Count > maxBlock || d.valueBytes > alwaysBytes {
+	if len(v.Blocks) > 1 || x.Count > maxBlock {
 		dst, err := r.read(dst, d, v, x)
 		return dst, err == nil
+	}
+	if d.valueBytes > alwaysBytes && d.checkExpansion(x) != nil {
+		return dst, false
 	}
 	b, err := w.lengths.block(x)
 	if err == nil {
