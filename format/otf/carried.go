@@ -495,8 +495,11 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		}
 		return true
 	}
-	if r.repeatsFields() {
-		x, ok = e.decode(c, r, true)
+	repeats := r.repeatsFields()
+	if repeats {
+		if _, ok = e.decode(c, r, true); ok {
+			x, _ = e.decode(c, r, false) // other tools see the fields
+		}
 	}
 	if !ok {
 		// A reader of this record would create a definition that the trace does not have. Therefore a NoOp
@@ -532,6 +535,9 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	}
 	if e.plain {
 		return r.Type != NoOp
+	}
+	if repeats {
+		x, _ = e.decode(c, r, true)
 	}
 	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
 	e.addCarrier(r, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})

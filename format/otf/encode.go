@@ -598,17 +598,6 @@ func (s *spec) hasField(f field) bool {
 	return false
 }
 
-// pairTypes maps types of the model to types of pairs.
-var pairTypes = func() map[trace.Type]ValueType {
-	m := map[trace.Type]ValueType{}
-	for v, t := range valueTypes {
-		if t != trace.Bytes {
-			m[t] = ValueType(v)
-		}
-	}
-	return m
-}()
-
 // convertClaim turns a claim into a visit of the activity's region on a lane of the resource. Claims overlap
 // but visits nest, so a resource has several lanes.
 func (e *encoder) convertClaim(c *trace.Cursor, r *Record, region uint64) {

@@ -253,11 +253,7 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 		if e.plain && a.ID == "" && !e.usedKeys[key] {
 			continue
 		}
-		t, ok := pairTypes[a.Type]
-		if !ok {
-			t = Bytes
-		}
-		put(&Record{Type: DefKeyValue, Token: uint64(key), Kind: uint64(t), Name: a.Name, Text: a.Doc})
+		put(&Record{Type: DefKeyValue, Token: uint64(key), Kind: uint64(keyType(a.Type)), Name: a.Name, Text: a.Doc})
 	}
 	for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
 		if op, err := strconv.ParseUint(x.ID, 10, 32); err == nil {

@@ -1,6 +1,10 @@
 package otf
 
-import "math"
+import (
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
 
 // ValueType is the type of the value of a key-value pair. The numbers are defined by the format
 // (docs/formats/otf.md, "Key-value lists").
@@ -164,4 +168,26 @@ func (v *KeyValue) append(b []byte, long bool) []byte {
 		rest = rest[n:]
 	}
 	return b
+}
+
+// pairTypes maps types of the model to types of pairs.
+var pairTypes = func() map[trace.Type]ValueType {
+	m := map[trace.Type]ValueType{}
+	for v, t := range valueTypes {
+		if t != trace.Bytes {
+			m[t] = ValueType(v)
+		}
+	}
+	return m
+}()
+
+// keyType returns the type in the definition of the key of an attribute. The pairs of the attribute have the same type.
+func keyType(t trace.Type) ValueType {
+	if t == trace.SourceRef || t == trace.InterruptGeneratorRef {
+		return Uint64 // the model has no table for them, and their values are numbers
+	}
+	if v, ok := pairTypes[t]; ok {
+		return v
+	}
+	return Bytes
 }

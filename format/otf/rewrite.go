@@ -368,12 +368,8 @@ func (e *encoder) rewriteDefinitions() error {
 	// stay undefined unless the trace is repaired.
 	for i, a := range e.defs.Attributes.All() {
 		if a.ID == "" && e.original.keys[i] {
-			t, ok := pairTypes[a.Type]
-			if !ok {
-				t = Bytes
-			}
-			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name,
-				Text: a.Doc}); err != nil {
+			if err := write(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)),
+				Kind: uint64(keyType(a.Type)), Name: a.Name, Text: a.Doc}); err != nil {
 				return err
 			}
 		}

@@ -559,26 +559,8 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 	}
 	if e.original != nil {
 		e.restoreRanks(c, k, ops)
-	} else if len(k.ops) > 1 && v[k.ops[0].field] != undefined32 {
-		comm := uint64(allComm)
-		source := k.ops[0].source
-		switch source {
-		case peer:
-			comm = v[k.ops[1].field]
-		case target:
-			comm = e.windowComm(v[k.ref])
-		}
-		switch location := uint32(v[k.ops[0].field]); {
-		case comm != allComm:
-			rank, member := e.members(uint32(comm-firstID[Comms])).rank(c.Location(), location)
-			if !member {
-				rank, all = undefined32, false
-				e.missing |= 1
-			}
-			v[k.ops[0].field] = rank
-		case source == peer || source == target:
-			v[k.ops[0].field] = e.communicating(mpiParadigm).place(location)
-		}
+	} else if len(k.ops) > 0 && !e.setPeer(c, k, v) {
+		all = false
 	}
 	if id == bufferFlush {
 		if e.scale > 1 {

@@ -51,14 +51,31 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	return all
 }
 
+// stateRank writes the rank of a row's peer that its attribute otf2.rank holds, and notes this attribute as
+// e.stated. The rank must be beyond all locations. A decoder then finds no location for it in any communicator,
+// and adds the attribute.
+func (e *encoder) stateRank(c *trace.Cursor, field *uint64) {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		v, def := &values[i], e.defs.Attributes.At(k)
+		if isField(def) && def.Name == rankName && v.Type == trace.Uint32 && *field == undefined32 &&
+			v.Num >= uint64(e.defs.Locations.Len()) && v.Num < undefined32 {
+			*field, e.stated = v.Num, k
+		}
+	}
+}
+
 // readsStated reports whether a decoder gets the row's attributes from the record, to whose row it adds e.stated. The
 // attribute must be the first one of the row, the record must hold its value, and the trace must define an attribute
 // for values of this type.
 func (e *encoder) readsStated(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	v, typ := &values[0], trace.Uint8
-	if c.Kind() == trace.Parameter {
+	switch {
+	case c.Kind() == trace.Parameter:
 		typ = valueType(uint64(e.event.ID - parameterString))
+	case e.defs.Attributes.At(e.stated).Name == rankName:
+		typ = trace.Uint32
 	}
 	if keys[0] != e.stated || slices.Contains(keys[1:], e.stated) || v.Type != typ || !isText(v.Str) ||
 		c.Kind() == trace.Parameter && len(c.Ops()) > 0 {

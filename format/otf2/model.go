@@ -348,9 +348,9 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		m.index[Attributes].set(v[0], d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]),
 			Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])}))
 	case defMetricClass:
-		m.addMetrics(v[0], v[2:2+v[1]], v[2+v[1]:], "")
+		m.addMetrics(v[0], v[2:2+v[1]], v[2+v[1]:], nil)
 	case defMetricInst:
-		m.addMetrics(v[0], m.ranks.members[v[0]], nil, id(v[2]))
+		m.addMetrics(v[0], m.ranks.members[v[0]], nil, v[2:])
 	case defGroup:
 		gid, paradigm, g := groupOf(v)
 		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics",
@@ -401,11 +401,15 @@ func (m *model) name(t Table, v uint64) string {
 }
 
 // addMetrics adds a metric for each member of a class or an instance. class holds the fields of a class after
-// its members.
-func (m *model) addMetrics(classID uint64, members, class []uint64, recorder string) {
+// its members, and instance those of an instance after its class.
+func (m *model) addMetrics(classID uint64, members, class, instance []uint64) {
 	for i, member := range members {
 		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", classID, i), Kind: trace.CounterMetric, Location: trace.NoRef,
-			Undefined: true, Attrs: attrList(format.Recorder, recorder)}
+			Undefined: true}
+		if len(instance) > 0 {
+			x.Attrs = append(attrList(format.Recorder, id(instance[0])),
+				attrList(scopeName, enumWord(metricScopes, instance[1])+" "+id(instance[2]))...)
+		}
 		if len(class) > 0 {
 			x.Attrs = append(attrList(format.Occurrence, enumWord(occurrences, class[0])),
 				attrList(format.RecorderKind, enumWord(recorderKinds, class[1]))...)
@@ -533,6 +537,7 @@ func (m *model) addUnusedMembers(members, classes []*Record) {
 // Attributes that the model itself adds to events.
 const (
 	rankName  = "otf2.rank" // rank of a message whose other side is unknown
+	scopeName = "scope"     // what the values of a metric instance are about
 	valueName = "value"     // value of a parameter
 	// recordName is for the number of a record of OpenMP of an old version. Newer records can hold the same event.
 	recordName = "otf2.record"

@@ -59,6 +59,36 @@ func (e *encoder) windowComm(window uint64) uint64 {
 	return uint64(comm) + firstID[Comms]
 }
 
+// setPeer turns the location of a record's peer into a rank in the record's communicator or window. member is false if
+// the communicator does not have that location. Only the first operand can be a peer.
+func (e *encoder) setPeer(c *trace.Cursor, k *eventKind, v []uint64) (member bool) {
+	if k.ops[0].source != peer && k.ops[0].source != target {
+		return true
+	}
+	field := &v[k.ops[0].field]
+	if *field == undefined32 {
+		e.stateRank(c, field)
+		return true
+	}
+	var comm uint64
+	if k.ops[0].source == peer {
+		comm = v[k.ops[1].field]
+	} else {
+		comm = e.windowComm(v[k.ref])
+	}
+	location := uint32(*field)
+	if comm == allComm {
+		*field = e.communicating(mpiParadigm).place(location)
+		return true
+	}
+	*field, member = e.members(uint32(comm-firstID[Comms])).rank(c.Location(), location)
+	if !member {
+		*field = undefined32
+		e.missing |= 1
+	}
+	return member
+}
+
 // standIn returns the id of the communicator for a message without one, and counts that other tools see this
 // communicator.
 func (e *encoder) standIn(c *trace.Cursor) uint64 {

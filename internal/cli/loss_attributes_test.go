@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -243,5 +244,32 @@ func TestReferencesReturn(t *testing.T) {
 		if d := gocmp.Diff(want, shown(again)); d != "" {
 			t.Errorf("otf2-print before (-) and after an edit of what came back from %s (+):\n%s", name, d)
 		}
+	}
+}
+
+// TestLossOfScopesOfMetricInstances checks that the loss table of a conversion counts the counters of metric instances,
+// whose scopes no other format has a field for. otf2-print says how many there are.
+func TestLossOfScopesOfMetricInstances(t *testing.T) {
+	out, _ := runTool(t, richArchive, "otf2-print", "-G")
+	if out == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	members, want := map[string]int{}, 0
+	class := regexp.MustCompile(`(?m)^METRIC_CLASS +(\d+) .* (\d+) Members?:`)
+	instance := regexp.MustCompile(`(?m)^METRIC_INSTANCE .*Class: (\d+).*Scope: \w+ "`)
+	for _, m := range class.FindAllStringSubmatch(string(out), -1) {
+		members[m[1]], _ = strconv.Atoi(m[2])
+	}
+	for _, m := range instance.FindAllStringSubmatch(string(out), -1) {
+		want += members[m[1]]
+	}
+	got := 0
+	for _, r := range lossRows(t, richArchive, filepath.Join(t.TempDir(), "x.otf")) {
+		if r.Kind == "property of a signal, series or counter" {
+			got += int(r.Count)
+		}
+	}
+	if got != want || want == 0 {
+		t.Errorf("the loss table has properties of %d counters, otf2-print shows %d with a scope", got, want)
 	}
 }

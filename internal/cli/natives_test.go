@@ -242,3 +242,25 @@ func TestRequestOpenOutsideRegions(t *testing.T) {
 		t.Errorf("python3-otf2: %v: %s, expected 6 events", err, out)
 	}
 }
+
+// TestTextsOfMarkersAreNotLost converts markers of OTF2 to OTF. otfprint prints their texts, also in a plain trace, so
+// the loss table must not count attributes of markers.
+func TestTextsOfMarkersAreNotLost(t *testing.T) {
+	path := nativesArchive(t)
+	for _, plain := range []string{"--plain=false", "--plain"} {
+		there := filepath.Join(t.TempDir(), "a.otf")
+		rows := lossRows(t, plain, path, there)
+		printed, _ := runTool(t, there, "otfprint")
+		if printed == nil {
+			t.Skip("otfprint is not installed")
+		}
+		if !strings.Contains(string(printed), `text "of a group"`) {
+			t.Fatalf("otfprint does not print the text of the marker:\n%s", printed)
+		}
+		for _, r := range rows {
+			if r.Kind == "marker" && strings.Contains(r.Field, "attributes") {
+				t.Errorf("%s: the loss table has the row %v", plain, r)
+			}
+		}
+	}
+}
