@@ -60,6 +60,10 @@ type Result struct {
 	// threading model, or in calls for devices.
 	runtime bool
 	unknown float64 // share of calls of communication libraries whose waits are unknown in the time of all threads
+	// incomplete is set if the trace lacks members of communicators, so that waits for them count as transfer.
+	incomplete bool
+	// byThreads is set if the runtime of threads takes longer than communication, without waits, and transfer is low.
+	byThreads bool
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -172,7 +176,24 @@ func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func
 	if r.Missing() != "" {
 		return r, false, nil
 	}
-	return r, true, func(ideal int64) { c.setFactors(r, ideal) }
+	r.incomplete = h.LacksMembers()
+	return r, true, func(ideal int64) {
+		c.setFactors(r, ideal)
+		r.byThreads = r.Factors.Transfer < lowFactor && threadsTakeLonger(h)
+	}
+}
+
+// threadsTakeLonger reports whether threads spend more time in the runtime of their threading model than in
+// communication. Waits do not count.
+func threadsTakeLonger(h *history.History) bool {
+	kinds, _, _ := pathKinds(h)
+	sums := map[kind]float64{}
+	for at, t := range h.ExclusiveTimes() {
+		if at.Path != synclog.NoPath {
+			sums[kinds[at.Path]] += float64(t)
+		}
+	}
+	return sums[threadTime] > sums[mpiTime]
 }
 
 // setFactors sets the factors of a result from the runtime in ticks on an ideal network.

@@ -76,7 +76,7 @@ func (ex *explainer) late() {
 			break
 		}
 		if ex.times.Synchronises(d.path) {
-			continue // the finding about transfer includes this time
+			continue // the findings about transfer and barriers include this time
 		}
 		if d.cost < much && d.awaitsDevice() {
 			continue // the gain is at most the loss
