@@ -25,7 +25,8 @@ func TestSentenceOnTransfer(t *testing.T) {
 		{"missing members", "MPI_Barrier", 3, 2,
 			"Transfer: communication, and waits for members of communicators that the trace lacks, take 50 % of", ""},
 		{"single member", "MPI_Barrier", 3, 1, "Calls whose waits are unknown take 50 % of", "Transfer:"},
-		{"threads", "OpenMP barrier", 2, 2, "Transfer: the runtime of the threads, such as their barriers, takes 50 % of", ""},
+		{"threads", "OpenMP barrier", 2, 2,
+			"Transfer: the runtime of the threads, such as their barriers, takes 50 % of", ""},
 		{"single thread", "OpenMP barrier", 1, 1,
 			"Transfer: the runtime of the threads, such as their barriers, takes 50 % of", ""},
 	} {
