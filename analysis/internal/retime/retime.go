@@ -82,6 +82,7 @@ const mostFactors = 1 << 16
 type arrival struct {
 	times []int64
 	left  int
+	tasks taskEnd
 }
 
 // Makespan returns the number of ticks from the first event of the trace to the new end of the location
@@ -408,9 +409,10 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 
 // cause is the last event on which a call depends.
 type cause struct {
-	call *history.Call
-	was  int64   // time of the event in ticks
-	is   []int64 // its new time
+	call  *history.Call
+	was   int64   // time of the event in ticks
+	is    []int64 // its new time
+	tasks taskEnd // the tasks that all threads execute in the barrier, if the call is one
 }
 
 // noCause is the time of a cause if the call depends on no event.
@@ -430,7 +432,7 @@ func (r *retimer) after(x *cause, was int64, is []int64) {
 
 // causeOf returns the last event on which a call depends.
 func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Call) cause {
-	x := cause{c, noCause, r.filled(noCause)}
+	x := cause{call: c, was: noCause, is: r.filled(noCause)}
 	used := r.used
 	l.EachSource(p.Number, func(s *history.Source) {
 		r.used = used
@@ -495,7 +497,7 @@ func (r *retimer) call(p waitstate.Place) {
 	wait := max(cause.was, base) - base
 	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
 		for k := range end {
-			end[k] = r.afterBarrier(k, p, begin[k], cause.is[k], wait, before > c.Enter)
+			end[k] = r.afterBarrier(k, p, begin[k], &cause, base, wait)
 		}
 		r.store(p, c, outer, end)
 		return
@@ -545,52 +547,6 @@ func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
 	}
 }
 
-// isThreadBarrier reports whether a path ends in a barrier of threads.
-func isThreadBarrier(log *synclog.Log, path uint32) bool {
-	region := log.Paths[path].Region
-	if !log.Defs.Regions.Has(region) {
-		return false
-	}
-	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
-}
-
-// afterBarrier returns the new end, in a variant, of the computed part of a barrier of threads. begin and last are the
-// new times at which this part begins and the last thread comes. In the trace, the last thread comes until ticks after
-// the begin. Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes.
-// partly is set if the computed part is not the whole barrier; the tasks then count as early as possible.
-func (r *retimer) afterBarrier(k int, p waitstate.Place, begin, last, until int64, partly bool) int64 {
-	l := r.h.Locations[p.Location]
-	v, path := &r.variants[k], l.Call(p.Number).Path
-	own, tasks, newTasks := int64(0), int64(0), int64(0)
-	for _, x := range l.Inside(p.Number) {
-		if x.Path == path {
-			own += x.Time
-			continue
-		}
-		tasks += x.Time
-		if v.Stretch != nil {
-			x.Time = v.Stretch(p, x.Path, x.Time)
-		}
-		newTasks += r.scaled(k, x.Path, p.Location, x.Time)
-	}
-	early := until
-	if !partly {
-		for _, w := range l.Waits(p.Number) {
-			early -= w.Length
-		}
-	}
-	early = min(max(0, early, until-own), tasks)
-	newEarly := int64(0)
-	if tasks > 0 {
-		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
-	}
-	took := r.scaled(k, path, p.Location, max(0, own-max(0, until-early)))
-	if v.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
-		took = int64(math.Round(float64(took) * v.Transfer))
-	}
-	return max(begin+newEarly, last) + newTasks - newEarly + took
-}
-
 // store stores the new begin and end of call c at place p.
 func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end []int64) {
 	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
@@ -623,6 +579,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, x *cause) {
 		r.arrived[i] = a
 	}
 	r.after(x, o.LastEnter, a.times)
+	x.tasks = a.tasks
 	if a.left--; a.left <= 0 {
 		delete(r.arrived, i)
 		r.unused = append(r.unused, a)
@@ -647,6 +604,7 @@ func (r *retimer) newArrival(o *history.Operation) *arrival {
 			a.left--
 		}
 	}
+	r.findTasks(a, o)
 	return a
 }
 
