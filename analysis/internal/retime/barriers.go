@@ -17,8 +17,8 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
 }
 
-// taskEnd is the end of the last task that threads execute in a barrier. No thread leaves the barrier before. is is nil if
-// they execute none.
+// taskEnd is the end of the last task that threads execute in a barrier. No thread leaves the barrier before. is is nil
+// if they execute none.
 type taskEnd struct {
 	was int64   // end in ticks
 	is  []int64 // its new time, in each variant
@@ -68,8 +68,9 @@ type barrierTimes struct {
 	early int64 // the part of tasks before the last thread comes
 }
 
-// timesIn divides the time of the computed part of a barrier of threads. In the trace, the last thread comes until ticks
-// after the begin of this part. partly is set if it is not the whole barrier; the tasks then count as early as possible.
+// timesIn divides the time of the computed part of a barrier of threads. In the trace, the last thread comes until
+// ticks after the begin of this part. partly is set if it is not the whole barrier; the tasks then count as early as
+// possible.
 func (r *retimer) timesIn(p waitstate.Place, until int64, partly bool) (x barrierTimes) {
 	l := r.h.Locations[p.Location]
 	path := l.Call(p.Number).Path

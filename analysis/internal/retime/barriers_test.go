@@ -10,8 +10,8 @@ import (
 
 // TestTasksOfOthers checks that threads wait in a barrier for the tasks that other threads execute there. Three threads
 // come to the barrier at 10, 20 and 30. Thread 0 executes a task from 40 to 140, and thread 1 one from 40 to 80. All
-// leave the barrier at 145 and then work until 200. With tasks of the factor f, the barrier ends at 30 + 10 + 100·f + 5:
-// thread 0 itself takes 10 before its task and 5 after it. Then all work for 55.
+// leave the barrier at 145 and then work until 200. With tasks of the factor f, the barrier ends at 30 + 10 + 100·f +
+// 5: thread 0 itself takes 10 before its task and 5 after it. Then all work for 55.
 func TestTasksOfOthers(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
