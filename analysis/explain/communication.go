@@ -180,8 +180,11 @@ func (ex *explainer) barriers() {
 		return 1
 	}}
 	ex.planRuntimes(func(times []int64) {
-		f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIf(opt)
-		ex.addFinding(f)
+		// Threads may stay in a barrier until they have work again, which no other thread waits for.
+		if f.Gain = ex.gain(times[0]); float64(f.Gain) >= leastShare*float64(ex.page.Ran.Runtime) {
+			f.WhatIf = ex.whatIf(opt)
+			ex.addFinding(f)
+		}
 	}, opt)
 }
 
