@@ -147,8 +147,8 @@ func shorteningFactor(wanted, time float64) float64 {
 	return wanted / time
 }
 
-// Start returns the time in ticks between the first event of the trace and that of a location. It is 0 for a thread that
-// another one creates, or lets work in teams: the other one determines when the thread begins.
+// Start returns the time in ticks between the first event of the trace and that of a location. It is 0 for a thread
+// that another one creates, or lets work in teams: the other one determines when the thread begins.
 func (x *Times) Start(loc uint32) int64 {
 	if int64(loc) >= int64(len(x.h.Locations)) || x.h.Locations[loc] == nil {
 		return 0
