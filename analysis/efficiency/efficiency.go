@@ -364,8 +364,8 @@ func isBody(r *trace.Region) bool {
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
 // exception: a thread that is not the first one of its process and works in parallel regions waits for work
-// when it is outside of all regions. This time counts as time in the threading runtime. The time of a collective
-// operation outside of calls is time in MPI.
+// when it is outside of all regions. This time counts as time in the threading runtime, and so do waits in a region
+// with the body of a critical section. The time of a collective operation outside of calls is time in MPI.
 func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
@@ -402,6 +402,11 @@ func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 	}
 	h.Log.Times(loc, func(path uint32, t int64) {
 		k, inside := kindOf(path)
+		if k == usefulTime && path != synclog.NoPath && h.Log.Defs.RoleOf(h.Log.Paths[path].Region) == trace.LockRole {
+			wait := min(t, h.Waited(path, loc)) // the region contains the whole critical section
+			add(threadTime, inside, wait)
+			t -= wait
+		}
 		add(k, inside, t)
 	})
 	h.Log.OperationTimes(loc, func(path uint32, t int64) {
