@@ -1,6 +1,8 @@
 package retime_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/retime"
@@ -42,4 +44,71 @@ func TestTasksOfOthers(t *testing.T) {
 			t.Errorf("factor %g: found a runtime of %d, expected %d", factor, found, expected)
 		}
 	}
+}
+
+// TestRandomTasksInBarriers checks the runtime of random programs as a function of the factor of a region: factor 1 gives
+// the runtime of the trace, and the function grows and is convex, but for rounding. Threads work, come to a barrier,
+// execute tasks there, and leave it after all have come and all tasks are done.
+func TestRandomTasksInBarriers(t *testing.T) {
+	for seed := range uint64(200) {
+		s := rand.New(rand.NewPCG(seed, 1))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+		process := r.Process("p", r.Machine("m"))
+		work, barrier, task := r.Region("work"), r.Region("OpenMP barrier"), r.Region("task")
+		threads := make([]uint32, 2+s.IntN(3))
+		for i := range threads {
+			threads[i] = r.Thread("thread", process)
+		}
+		clock := make([]int64, len(threads))
+		for range 1 + s.IntN(4) {
+			done := int64(0)
+			for i, loc := range threads {
+				r.Enter(loc, clock[i], work)
+				clock[i] += 1 + s.Int64N(1000)
+				r.Leave(loc, clock[i], work)
+				r.Enter(loc, clock[i], barrier)
+				for range s.IntN(4) {
+					clock[i] += s.Int64N(100)
+					r.Enter(loc, clock[i], task)
+					clock[i] += 1 + s.Int64N(1000)
+					r.Leave(loc, clock[i], task)
+				}
+				done = max(done, clock[i])
+			}
+			for i, loc := range threads {
+				clock[i] = done + 1 + s.Int64N(50)
+				r.Leave(loc, clock[i], barrier)
+			}
+		}
+		h := read(t, format.Recorded(r))
+		for _, region := range []string{"task", "work", "OpenMP barrier"} {
+			var times []int64
+			for k := range 9 {
+				times = append(times, makespan(t, h, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+					if isIn(h, path, region) {
+						return float64(k) / 4
+					}
+					return 1
+				}}))
+			}
+			if times[4] != slices.Max(clock) {
+				t.Errorf("seed %d: found %d with the factor 1 of %s, expected %d", seed, times[4], region, slices.Max(clock))
+			}
+			if !growsConvex(times) {
+				t.Errorf("seed %d, %s: found runtimes of %d, expected growing ones of a convex function", seed, region, times)
+			}
+		}
+	}
+}
+
+// growsConvex reports whether values grow, with growing differences, but for rounding.
+func growsConvex(values []int64) bool {
+	const rounding = 8
+	for k := range len(values) - 1 {
+		d := values[k+1] - values[k]
+		if d < -rounding || k > 0 && d < values[k]-values[k-1]-2*rounding {
+			return false
+		}
+	}
+	return true
 }
