@@ -46,9 +46,9 @@ func TestTasksOfOthers(t *testing.T) {
 	}
 }
 
-// TestRandomTasksInBarriers checks the runtime of random programs as a function of the factor of a region: factor 1 gives
-// the runtime of the trace, and the function grows and is convex, but for rounding. Threads work, come to a barrier,
-// execute tasks there, and leave it after all have come and all tasks are done.
+// TestRandomTasksInBarriers checks the runtime of random programs as a function of the factor of a region: factor 1
+// gives the runtime of the trace, and the function grows and is convex, but for rounding. Threads work, come to a
+// barrier, execute tasks there, and leave it after all have come and all tasks are done.
 func TestRandomTasksInBarriers(t *testing.T) {
 	for seed := range uint64(200) {
 		s := rand.New(rand.NewPCG(seed, 1))
