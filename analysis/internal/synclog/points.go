@@ -158,6 +158,9 @@ func (w *worker) add(l *lane, k Kind, t int64, ops []uint64) error {
 	if n > 0 && l.calls[n-1] == l.operation.call && k != Collective && k != WindowCollective {
 		n = 0 // the point has nothing to do with the operation
 	}
+	if n > 0 && (k == Acquire || k == Release) && IsBarrier(l.calls[n-1].kind.role) {
+		n = 0 // the lock is that of a task that the location executes in the barrier
+	}
 	if n > 0 {
 		c := l.calls[n-1]
 		if (k == Acquire || k == Release) && c.recordLock(k, t, ops) {
