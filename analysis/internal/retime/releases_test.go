@@ -51,9 +51,10 @@ func TestLateLeave(t *testing.T) {
 	}
 }
 
-// TestReleaseAfterInnerCall checks that a change by the factor 1 changes nothing, if a lock is released in a call that
+// TestReleaseAfterInnerCall checks that the factor 1 changes nothing, if a lock is released in a call that
 // goes on, after another call inside of it. Thread 0 has the lock until 20. Thread 1 gets it in a call inside of
-// MPI_Wait, where it waits from 3 to 21, and releases it at 40. Thread 2 waits for it from 5 to 41, and works until 100.
+// MPI_Wait, where it waits from 3 to 21, and releases it at 40. Thread 2 waits for it from 5 to 41, and works until
+// 100.
 func TestReleaseAfterInnerCall(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))

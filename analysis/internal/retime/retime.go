@@ -345,7 +345,8 @@ func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
 // inner call.
 const mostWithin = 16
 
-// enter returns the new begin of a call. The caller must not change the list. If the call has not been computed yet,
+// enter returns the new begin of a call or, if calls inside of it have been computed, that of the part after them. The
+// caller must not change the list. If the call has not been computed yet,
 // all earlier calls of its location have been computed, with two exceptions. Calls inside of the call have not. In a
 // trace that contradicts causality, other calls may be missing, too; their times do not change.
 func (r *retimer) enter(p waitstate.Place) []int64 {
@@ -407,6 +408,17 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 	return t
 }
 
+// outerBegin returns the new begin of a call, like enter, also if calls inside of it have been computed.
+func (r *retimer) outerBegin(p waitstate.Place) []int64 {
+	if n := p.Number; n > 0 && n == r.counts[p.Location] {
+		l := r.h.Locations[p.Location]
+		if before := l.Call(n - 1).Leave; before > l.Call(n).Enter {
+			return r.outerEnter(p, before)
+		}
+	}
+	return r.enter(p)
+}
+
 // cause is the last event on which a call depends.
 type cause struct {
 	call  *history.Call
@@ -437,7 +449,7 @@ func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Cal
 	l.EachSource(p.Number, func(s *history.Source) {
 		r.used = used
 		if !s.Released {
-			r.after(&x, s.Time, r.enter(s.Place))
+			r.after(&x, s.Time, r.outerBegin(s.Place))
 			return
 		}
 		t := r.releaseTime(s)
@@ -566,7 +578,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, x *cause) {
 		used := r.used
 		o.EachCause(p.Location, func(at waitstate.Place) {
 			r.used = used
-			r.after(x, r.h.At(at).Enter, r.enter(at))
+			r.after(x, r.h.At(at).Enter, r.outerBegin(at))
 		})
 		return
 	}
@@ -599,7 +611,7 @@ func (r *retimer) newArrival(o *history.Operation) *arrival {
 	used := r.used
 	for k := range o.Members {
 		r.used = used
-		latest(a.times, r.enter(arrivalOf(o, k)))
+		latest(a.times, r.outerBegin(arrivalOf(o, k)))
 		if o.Free != nil && o.Free[k] {
 			a.left--
 		}
