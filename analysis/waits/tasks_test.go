@@ -113,8 +113,8 @@ func TestPathBetweenTasks(t *testing.T) {
 }
 
 // TestLockOfTaskInBarrier checks a barrier in which a thread executes a task that has a lock, as EZTrace records it
-// with OMPT: the release is not inside of a call. Thread 0 comes at 2 and executes the task from 6 to 15. Thread 1 comes at
-// 20, so thread 0 waits for 20 - 2 - 9.
+// with OMPT: the release is not inside of a call. Thread 0 comes at 2 and executes the task from 6 to 15. Thread 1
+// comes at 20, so thread 0 waits for 20 - 2 - 9.
 func TestLockOfTaskInBarrier(t *testing.T) {
 	x := newThreads(2)
 	x.Enter(0, 2, x.Region("OpenMP barrier"))

@@ -46,6 +46,48 @@ func TestTasksOfOthers(t *testing.T) {
 	}
 }
 
+// TestCallsInBarriers checks a barrier in which a thread makes a call before another thread leaves. Thread 0 comes at
+// 10, and executes a task from 20 to 60, in which it acquires a lock from 30 to 35. It leaves the barrier at 70 and
+// works until 100. Thread 1 comes at 15, executes a task from 20 to 40, leaves the barrier at 72, and works until 150.
+// If the barrier itself took no time, thread 1 would end at 15 + 20 + 78.
+func TestCallsInBarriers(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	visit := func(loc uint32, enter, leave int64, region string) {
+		r.Enter(loc, enter, r.Region(region))
+		r.Leave(loc, leave, r.Region(region))
+	}
+	a, b := r.Thread("0", process), r.Thread("1", process)
+	barrier, task := r.Region("OpenMP barrier"), r.Region("task")
+	visit(a, 0, 10, "work")
+	r.Enter(a, 10, barrier)
+	r.Enter(a, 20, task)
+	r.Enter(a, 30, r.Region("OpenMP acquire mutex"))
+	r.Event(a, 30, trace.LockAcquire, trace.NoRef, []uint64{0, 1, 3})
+	r.Leave(a, 35, r.Region("OpenMP acquire mutex"))
+	r.Event(a, 50, trace.LockRelease, trace.NoRef, []uint64{0, 1, 3})
+	r.Leave(a, 60, task)
+	r.Leave(a, 70, barrier)
+	visit(a, 70, 100, "work")
+	visit(b, 0, 15, "work")
+	r.Enter(b, 15, barrier)
+	visit(b, 20, 40, "task")
+	r.Leave(b, 72, barrier)
+	visit(b, 72, 150, "work")
+	h := read(t, format.Recorded(r))
+	for factor, expected := range map[float64]int64{1: 150, 0: 15 + 20 + 78} {
+		found := makespan(t, h, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+			if isIn(h, path, "OpenMP barrier") {
+				return factor
+			}
+			return 1
+		}})
+		if found != expected {
+			t.Errorf("factor %g: found a runtime of %d, expected %d", factor, found, expected)
+		}
+	}
+}
+
 // TestRandomTasksInBarriers checks the runtime of random programs as a function of the factor of a region: factor 1
 // gives the runtime of the trace, and the function grows and is convex, but for rounding. Threads work, come to a
 // barrier, execute tasks there, and leave it after all have come and all tasks are done.

@@ -346,9 +346,9 @@ func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
 const mostWithin = 16
 
 // enter returns the new begin of a call or, if calls inside of it have been computed, that of the part after them. The
-// caller must not change the list. If the call has not been computed yet,
-// all earlier calls of its location have been computed, with two exceptions. Calls inside of the call have not. In a
-// trace that contradicts causality, other calls may be missing, too; their times do not change.
+// caller must not change the list. If the call has not been computed yet, all earlier calls of its location have been
+// computed, with two exceptions. Calls inside of the call have not. In a trace that contradicts causality, other calls
+// may be missing, too; their times do not change.
 func (r *retimer) enter(p waitstate.Place) []int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -373,9 +373,8 @@ func (r *retimer) enter(p waitstate.Place) []int64 {
 		for n := done; n < p.Number; n++ {
 			at := waitstate.Place{Location: p.Location, Number: n}
 			r.addBefore(t, l.Before(n), at)
-			if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
-				r.add(t, c.Path, p.Location, c.Enter-x.Enter)
-				r.scaleUnlogged(t, c.Path, p.Location, c.Enter-x.Enter)
+			if l.Call(n).Leave > c.Enter { // call n is inside of call p
+				r.moveOut(t, at, &c)
 				return t
 			}
 			r.addTimes(t, l.Inside(n), at)
@@ -402,10 +401,37 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 		r.shift(t, c.Enter-before)
 		return t
 	}
-	t := r.copyOf(r.newBegin(waitstate.Place{Location: p.Location, Number: n}))
-	r.add(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
-	r.scaleUnlogged(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
+	inner := waitstate.Place{Location: p.Location, Number: n}
+	t := r.copyOf(r.newBegin(inner))
+	r.moveOut(t, inner, &c)
 	return t
+}
+
+// moveOut changes a list, which is the new begin of a call, to the new begin of the call around it. No other call is
+// between both begins.
+func (r *retimer) moveOut(list []int64, inner waitstate.Place, around *history.Call) {
+	l := r.h.Locations[inner.Location]
+	rest := l.Call(inner.Number).Enter - around.Enter
+	var passed []synclog.PathTime // between both begins
+	for _, x := range l.Before(inner.Number) {
+		p := x.Path
+		for p != synclog.NoPath && p != around.Path {
+			p = r.h.Log.Paths[p].Parent
+		}
+		if p == around.Path && rest > 0 {
+			x.Time = min(x.Time, rest)
+			rest -= x.Time
+			passed = append(passed, x)
+		}
+	}
+	used := r.used
+	took := r.filled(0)
+	r.addBefore(took, passed, inner)
+	for k, t := range took {
+		list[k] -= t
+	}
+	r.used = used
+	r.shift(list, -rest)
 }
 
 // outerBegin returns the new begin of a call, like enter, also if calls inside of it have been computed.
