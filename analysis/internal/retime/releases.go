@@ -29,7 +29,7 @@ func (r *retimer) newEnd(p waitstate.Place) []int64 {
 func (r *retimer) releaseTime(s *history.Source) []int64 {
 	c := *r.h.At(s.Place)
 	base := c.Enter // the time in the trace of which begin is the new time
-	if n := s.Place.Number; n > 0 && n >= r.counts[s.Place.Location] {
+	if n := s.Place.Number; n > 0 && n == r.counts[s.Place.Location] {
 		base = max(base, r.h.Locations[s.Place.Location].Call(n-1).Leave)
 	}
 	begin, known, distance := r.enter(s.Place), r.newEnd(s.Place), s.Time-c.Leave
