@@ -298,7 +298,8 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 	var around outerWait
 	if n < l.Count() {
 		if wait := lastWait(l, n); wait != nil && wait.End() < t {
-			w.addInside(l, loc, n, t)
+			waited, _ := wait.Since(sinceOf(l, n, wait))
+			w.addInside(l, loc, n, t, waited)
 			if !around.addWait(l, n, wait) {
 				return w.endAtWait(l, loc, n, wait)
 			}
@@ -342,17 +343,22 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 
 // endAtWait ends a piece at the end of a wait of call n. It returns the results of addPiece.
 func (w *walker) endAtWait(l *history.Location, loc uint32, n int32, wait *history.Wait) (int64, uint32, uint8) {
-	since := wait.Begin
-	if n > 0 {
-		since = max(since, l.Call(n-1).Leave) // the times of the call begin after a call inside of it
-	}
-	waited, busy := wait.Since(since)
+	waited, busy := wait.Since(sinceOf(l, n, wait))
 	remove := func(path uint32, t int64) { w.add(path, loc, -t) }
 	l.RemoveWait(n, waited, remove)
 	if busy > 0 {
 		l.RemoveBusy(n, busy, remove)
 	}
 	return wait.End(), wait.Cause.Location, uint8(wait.Pattern) + 1
+}
+
+// sinceOf returns the begin of the part of a wait of call n that is in the times of the call. These times begin after a
+// call inside of it.
+func sinceOf(l *history.Location, n int32, wait *history.Wait) int64 {
+	if n == 0 {
+		return wait.Begin
+	}
+	return max(wait.Begin, l.Call(n-1).Leave)
 }
 
 // outerWait is a wait of a call with other calls inside of it that end after the wait. It is valid if any is set.
@@ -441,16 +447,27 @@ func (w *walker) addPartial(l *history.Location, loc uint32, n int32, t int64) {
 		w.addShortened(loc, l.Before(n), c.Enter-t)
 	default:
 		w.addAll(loc, l.Before(n))
-		w.addInside(l, loc, n, t)
+		w.addInside(l, loc, n, t, 0)
 	}
 }
 
-// addInside adds the times of a location in call n up to t. The time from t to the end of the call is
-// subtracted from the time outside of nested regions.
-func (w *walker) addInside(l *history.Location, loc uint32, n int32, t int64) {
+// addInside adds the times of a location in call n up to t. The time from t to the end of the call is subtracted from
+// the time outside of nested regions, of which waited ticks are waits before t, and then from that in nested regions.
+func (w *walker) addInside(l *history.Location, loc uint32, n int32, t, waited int64) {
 	c := l.Call(n)
-	w.addAll(loc, l.Inside(n))
-	w.add(c.Path, loc, t-c.Leave)
+	own, nested, less := int64(0), int64(0), c.Leave-t
+	var list []synclog.PathTime // of nested regions
+	for _, x := range l.Inside(n) {
+		if x.Path == c.Path {
+			own += x.Time
+			continue
+		}
+		nested += x.Time
+		list = append(list, x)
+	}
+	fromNested := min(nested, max(0, less-max(0, own-waited)))
+	w.add(c.Path, loc, own-(less-fromNested))
+	w.addShortened(loc, list, fromNested)
 }
 
 // firstParallelRegion returns the path of the first parallel region that a thread visits after it begins its

@@ -60,6 +60,10 @@ type Result struct {
 	// threading model, or in calls for devices.
 	runtime bool
 	unknown float64 // share of calls of communication libraries whose waits are unknown in the time of all threads
+	// incomplete is set if the trace lacks members of communicators, so that waits for them count as transfer.
+	incomplete bool
+	// byThreads is set if the runtime of threads takes longer than communication, without waits, and transfer is low.
+	byThreads bool
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
@@ -172,7 +176,24 @@ func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func
 	if r.Missing() != "" {
 		return r, false, nil
 	}
-	return r, true, func(ideal int64) { c.setFactors(r, ideal) }
+	r.incomplete = h.LacksMembers()
+	return r, true, func(ideal int64) {
+		c.setFactors(r, ideal)
+		r.byThreads = r.Factors.Transfer < lowFactor && threadsTakeLonger(h)
+	}
+}
+
+// threadsTakeLonger reports whether threads spend more time in the runtime of their threading model than in
+// communication. Waits do not count.
+func threadsTakeLonger(h *history.History) bool {
+	kinds, _, _ := pathKinds(h)
+	sums := map[kind]float64{}
+	for at, t := range h.ExclusiveTimes() {
+		if at.Path != synclog.NoPath {
+			sums[kinds[at.Path]] += float64(t)
+		}
+	}
+	return sums[threadTime] > sums[mpiTime]
 }
 
 // setFactors sets the factors of a result from the runtime in ticks on an ideal network.
@@ -345,8 +366,8 @@ func isBody(r *trace.Region) bool {
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
 // exception: a thread that is not the first one of its process and works in parallel regions waits for work
-// when it is outside of all regions. This time counts as time in the threading runtime. The time of a collective
-// operation outside of calls is time in MPI.
+// when it is outside of all regions. This time counts as time in the threading runtime, and so do waits in a region
+// with the body of a critical section. The time of a collective operation outside of calls is time in MPI.
 func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
@@ -383,6 +404,11 @@ func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 	}
 	h.Log.Times(loc, func(path uint32, t int64) {
 		k, inside := kindOf(path)
+		if k == usefulTime && h.Log.Role(path) == trace.LockRole {
+			wait := min(t, h.Waited(path, loc)) // the region contains the whole critical section
+			add(threadTime, inside, wait)
+			t -= wait
+		}
 		add(k, inside, t)
 	})
 	h.Log.OperationTimes(loc, func(path uint32, t int64) {

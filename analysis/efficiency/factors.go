@@ -127,7 +127,7 @@ const lowFactor = 0.8
 
 // Sentences returns a sentence about each factor below 0.8 that is not a product of other factors. If the trace of
 // several threads records nothing but useful time, there is a sentence about that, and about calls whose waits are
-// unknown if they take much time.
+// unknown if they take much time. Transfer has no sentence of its own if such calls explain it.
 func (r *Result) Sentences() (list []string) {
 	if !r.runtime && r.Threads > 1 {
 		list = append(list, "The trace records no calls of a communication library or of a threading runtime. The time in "+
@@ -147,9 +147,17 @@ func (r *Result) Sentences() (list []string) {
 		"longest one is lost by the mean; weft explain shows which calls are longer where.")
 	say(r.Factors.Serialisation, "Serialisation: for %.0f %% of the ideal runtime even the busiest thread waits for "+
 		"others, or has not begun or has ended; weft path shows the chain.")
-	say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or "+
-		"overlapping "+
-		"messages help; weft comm shows sizes.")
+	switch {
+	case r.incomplete:
+		say(r.Factors.Transfer, "Transfer: communication, and waits for members of communicators that the trace lacks, take "+
+			"%.0f %% of the runtime; all locations together show how much of it are waits.")
+	case r.byThreads:
+		say(r.Factors.Transfer, "Transfer: the runtime of the threads, such as their barriers, takes %.0f %% of the "+
+			"runtime; fewer barriers and larger parallel regions help, and no more threads than cores.")
+	case 1-r.Factors.Transfer-r.unknown > 1-lowFactor:
+		say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or "+
+			"overlapping messages help; weft comm shows sizes.")
+	}
 	if h := r.Hybrid; h != nil {
 		say(h.SerialRegion, "Serial regions: %.0f %% of the time of all threads is lost while one thread of a process "+
 			"works alone.")

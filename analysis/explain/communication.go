@@ -50,32 +50,6 @@ func (ex *explainer) unjudgedTime() (time float64, known bool) {
 	return time, untimed == 0
 }
 
-// lacksMembers reports whether a communicator with collective operations has members without any of them, as after
-// weft filter --location. Waits for these members count as communication.
-func (ex *explainer) lacksMembers() bool {
-	d := ex.h.Log.Defs
-	ranks := d.RankLocations()
-	callers := map[uint64]map[uint32]bool{} // locations by communicator
-	ex.h.Log.Sequences(func(k synclog.Sequence, loc uint32, _ int64) {
-		if k.Windows || d.IsSelf(k.Communicator) {
-			return
-		}
-		if int64(loc) < int64(len(ranks)) {
-			loc = ranks[loc]
-		}
-		if callers[k.Communicator] == nil {
-			callers[k.Communicator] = map[uint32]bool{}
-		}
-		callers[k.Communicator][loc] = true
-	})
-	for c, list := range callers {
-		if n, known := d.MemberCount(uint32(min(c, uint64(trace.NoRef)))); known && 1 < len(list) && len(list) < n {
-			return true // waits are unknown if there is only one member
-		}
-	}
-	return false
-}
-
 // communication holds the time in ticks of calls of communication libraries, without waits.
 type communication struct {
 	startup float64            // of the calls that initialise or finalise MPI
@@ -165,6 +139,52 @@ func (ex *explainer) transfer() {
 	ex.planRuntimes(func(times []int64) {
 		f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIf(opt)
 		ex.addFinding(f)
+	}, opt)
+}
+
+// barriers adds a finding about the time of barriers of threads without waits. It leaves out barriers in which threads
+// execute tasks, because threads also wait for tasks there.
+func (ex *explainer) barriers() {
+	counted := make([]bool, len(ex.h.Log.Paths))
+	for i, p := range ex.h.Log.Paths { // a path follows the path above it
+		counted[i] = ex.times.Synchronises(uint32(i)) && !ex.times.Communicates(uint32(i))
+		if p.Parent != synclog.NoPath {
+			counted[p.Parent] = false
+		}
+	}
+	loss, regions := 0.0, map[string]float64{}
+	for at, t := range ex.own {
+		if at.Path != synclog.NoPath && counted[at.Path] {
+			loss += float64(t)
+			name, _ := ex.h.Log.RegionName(at.Path, ex.regions)
+			regions[name] += float64(t)
+		}
+	}
+	u := &ex.h.Counts.UnjudgedTime
+	unknown := u[waitstate.UnknownBarrier].Float() + u[waitstate.IncompleteBarrier].Float()
+	if loss-unknown < leastShare*ex.core || unknown >= leastShare*ex.core {
+		return
+	}
+	f := Finding{ID: "barriers", Title: "Barriers of threads themselves take " + formatPercent(loss/ex.core) +
+		" of the time, waits left out", Loss: loss, Evidence: []string{},
+		Advice: "Let threads meet less often: larger parallel regions, or loops with nowait. Use no more threads than cores."}
+	for _, region := range keysByValue(regions)[:min(2, len(regions))] {
+		if t := regions[region]; t >= leastCalls*loss {
+			f.Evidence = append(f.Evidence, fmt.Sprintf("%s in %s", ex.formatDuration(t), region))
+		}
+	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if path != synclog.NoPath && counted[path] {
+			return 0
+		}
+		return 1
+	}}
+	ex.planRuntimes(func(times []int64) {
+		// Threads may stay in a barrier until they have work again, which no other thread waits for.
+		if f.Gain = ex.gain(times[0]); float64(f.Gain) >= leastShare*float64(ex.page.Ran.Runtime) {
+			f.WhatIf = ex.whatIf(opt)
+			ex.addFinding(f)
+		}
 	}, opt)
 }
 

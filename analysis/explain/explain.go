@@ -99,8 +99,8 @@ const (
 
 // Finding is a loss with its cause.
 type Finding struct {
-	// ID is the type of the finding: "late", "chain", "lock", "device", "noise", "slowing", "transfer", "startup",
-	// "serial" or "wrong-order".
+	// ID is the type of the finding: "late", "chain", "lock", "device", "noise", "slowing", "transfer", "barriers",
+	// "startup", "serial" or "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	// Loss is the time in ticks that all threads and streams of devices lose together. LossShare is the share
@@ -204,6 +204,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.late()
 	x.slowing()
 	x.transfer()
+	x.barriers()
 	x.startup()
 	x.findSerial()
 	x.wrongOrder()
@@ -238,7 +239,7 @@ func (ex *explainer) listUnjudged() {
 	if t, known := ex.unjudgedTime(); !known || t >= leastShare*ex.core {
 		ex.confidence = MediumConfidence
 	}
-	if ex.lacksMembers() {
+	if ex.h.LacksMembers() {
 		ex.page.Unjudged = append(ex.page.Unjudged, "waits for members of a communicator that the trace lacks: it is "+
 			"unknown when these members come, so the waits count as communication")
 		ex.confidence = MediumConfidence
@@ -411,8 +412,8 @@ func (ex *explainer) causeOf(factor string) *Finding {
 	var cause *Finding
 	for i := range ex.page.Findings {
 		f := &ex.page.Findings[i]
-		communicates := f.ID == "transfer" || f.ID == "startup"
-		if communicates != (factor == "transfer") || f.ID == "slowing" { // growth alone lowers no factor
+		transfer := f.ID == "transfer" || f.ID == "barriers" || f.ID == "startup"
+		if transfer != (factor == "transfer") || f.ID == "slowing" { // growth alone lowers no factor
 			continue
 		}
 		if cause == nil || f.Loss > cause.Loss {
@@ -425,7 +426,7 @@ func (ex *explainer) causeOf(factor string) *Finding {
 // lowerTitle returns the title with a small first letter, for use inside of a sentence. It does not change a
 // title that begins with the name of a region.
 func lowerTitle(s string) string {
-	for _, word := range []string{"A ", "One ", "Communication ", "Messages ", "Threads wait ", "The late "} {
+	for _, word := range []string{"A ", "One ", "Barriers ", "Communication ", "Messages ", "Threads wait ", "The late "} {
 		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {
 			return strings.ToLower(s[:1]) + s[1:]
 		}

@@ -76,7 +76,7 @@ func (ex *explainer) late() {
 			break
 		}
 		if ex.times.Synchronises(d.path) {
-			continue // the finding about transfer includes this time
+			continue // the findings about transfer and barriers include this time
 		}
 		if d.cost < much && d.awaitsDevice() {
 			continue // the gain is at most the loss
@@ -478,19 +478,31 @@ func (ex *explainer) locationName(loc uint32) string {
 	return "unknown"
 }
 
+// leastOutside is the least share of the time outside of all regions in the serial time of first threads for which the
+// gain of the finding about serial time includes it. The argument for weft path cannot name it without the time before
+// the first event of a location, in which no thread works.
+const leastOutside = 0.01
+
 // findSerial adds a finding about the time during which only one thread of each process works.
 func (ex *explainer) findSerial() {
 	if ex.page.Ran.Threads == ex.page.Ran.Processes {
 		return
 	}
 	serial, threads := efficiency.Serial(ex.h), ex.threadsOfFirst()
+	outside, all := int64(0), int64(0)
+	for at, t := range ex.own {
+		if threads[at.Location] > 0 && (at.Path == synclog.NoPath || serial[at.Path]) {
+			if all += t; at.Path == synclog.NoPath {
+				outside += t
+			}
+		}
+	}
 	opt := retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
-		if path == synclog.NoPath || serial[path] {
+		if path == synclog.NoPath && float64(outside) >= leastOutside*float64(all) || path != synclog.NoPath && serial[path] {
 			return 1 / float64(max(1, threads[loc]))
 		}
 		return 1
 	}}
-	opt.Start = func(loc uint32) float64 { return opt.At(synclog.NoPath, loc) }
 	ex.planRuntimes(func(times []int64) {
 		e := ex.page.Efficiency
 		if e.Hybrid == nil {

@@ -111,3 +111,24 @@ func TestPathBetweenTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestLockOfTaskInBarrier checks a barrier in which a thread executes a task that has a lock, as EZTrace records it
+// with OMPT: the release is not inside of a call. Thread 0 comes at 2 and executes the task from 6 to 15. Thread 1
+// comes at 20, so thread 0 waits for 20 - 2 - 9.
+func TestLockOfTaskInBarrier(t *testing.T) {
+	x := newThreads(2)
+	x.Enter(0, 2, x.Region("OpenMP barrier"))
+	x.Enter(0, 6, x.Region("OpenMP task"))
+	x.Enter(0, 7, x.Region("OpenMP acquire mutex"))
+	x.lock(0, 7, trace.LockAcquire, 1)
+	x.Leave(0, 8, x.Region("OpenMP acquire mutex"))
+	x.lock(0, 14, trace.LockRelease, 1)
+	x.Leave(0, 15, x.Region("OpenMP task"))
+	x.Leave(0, 41, x.Region("OpenMP barrier"))
+	x.call(1, "OpenMP barrier", 20, 42, "", 0)
+	r := find(t, format.Recorded(x.Recorder), waits.Options{})
+	if len(r.Patterns) != 1 || r.Patterns[0].Pattern != "wait-at-explicit-omp-barrier" || r.Patterns[0].Count != 1 ||
+		r.Patterns[0].Time.Int64() != 20-2-9 || len(r.Unjudged) != 0 {
+		t.Errorf("found waits %v, and unjudged %v, expected a wait of 9 at the barrier", r.Patterns, r.Unjudged)
+	}
+}

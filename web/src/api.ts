@@ -432,7 +432,8 @@ export interface CriticalPath {
  * locations with it. Each may be empty.
  */
 export interface Finding {
-  id: "late" | "chain" | "lock" | "device" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
+  id: "late" | "chain" | "lock" | "device" | "noise" | "slowing" | "transfer" | "barriers" | "startup" | "serial"
+    | "wrong-order";
   title: string;
   lossShare: number;
   gain: string;

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
@@ -243,4 +244,30 @@ func (o *Operation) EachCause(loc uint32, f func(arrival waitstate.Place)) {
 			}
 		}
 	}
+}
+
+// LacksMembers reports whether a communicator with collective operations has members without any of them, as after
+// weft filter --location. Waits for these members count as communication.
+func (h *History) LacksMembers() bool {
+	d := h.Log.Defs
+	ranks := d.RankLocations()
+	callers := map[uint64]map[uint32]bool{} // locations by communicator
+	h.Log.Sequences(func(k synclog.Sequence, loc uint32, _ int64) {
+		if k.Windows || d.IsSelf(k.Communicator) {
+			return
+		}
+		if int64(loc) < int64(len(ranks)) {
+			loc = ranks[loc]
+		}
+		if callers[k.Communicator] == nil {
+			callers[k.Communicator] = map[uint32]bool{}
+		}
+		callers[k.Communicator][loc] = true
+	})
+	for c, list := range callers {
+		if n, known := d.MemberCount(uint32(min(c, uint64(trace.NoRef)))); known && 1 < len(list) && len(list) < n {
+			return true // waits are unknown if there is only one member
+		}
+	}
+	return false
 }

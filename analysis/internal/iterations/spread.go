@@ -18,7 +18,7 @@ type LocationTime struct {
 }
 
 // Spread returns the times of a path at the locations that could do the work of the path. The time outside of all
-// regions includes the time before the first event. The locations are the first threads of processes. If a later thread
+// regions includes that of Start. The locations are the first threads of processes. If a later thread
 // spends at least leastLater of the mean time of the first ones in the path, or if there is only one process, they are
 // all threads. If only streams of devices spend time in the path, they are these streams, and the first stream of each
 // process without one of them.
@@ -147,12 +147,17 @@ func shorteningFactor(wanted, time float64) float64 {
 	return wanted / time
 }
 
-// Start returns the time in ticks between the first event of the trace and that of a location.
+// Start returns the time in ticks between the first event of the trace and that of a location. It is 0 for a thread
+// that another one creates, or lets work in teams: the other one determines when the thread begins.
 func (x *Times) Start(loc uint32) int64 {
-	if int64(loc) < int64(len(x.h.Locations)) && x.h.Locations[loc] != nil {
-		return x.h.Locations[loc].First - x.h.Log.First
+	if int64(loc) >= int64(len(x.h.Locations)) || x.h.Locations[loc] == nil {
+		return 0
 	}
-	return 0
+	l := x.h.Locations[loc]
+	if later := int64(loc) < int64(len(x.later)) && x.later[loc]; l.Created || later && l.InTeams {
+		return 0
+	}
+	return l.First - x.h.Log.First
 }
 
 // Communicates reports whether a path ends in a call of a communication library, or inside of one.

@@ -28,12 +28,16 @@ func (r *retimer) newEnd(p waitstate.Place) []int64 {
 // new end of the call is not known, this applies to the distance to its begin.
 func (r *retimer) releaseTime(s *history.Source) []int64 {
 	c := *r.h.At(s.Place)
+	base := c.Enter // the time in the trace of which begin is the new time
+	if n := s.Place.Number; n > 0 && n == r.counts[s.Place.Location] {
+		base = max(base, r.h.Locations[s.Place.Location].Call(n-1).Leave)
+	}
 	begin, known, distance := r.enter(s.Place), r.newEnd(s.Place), s.Time-c.Leave
 	if known == nil {
 		known = r.endAhead(s.Place, s.Time)
 	}
 	if known == nil {
-		known, distance = begin, s.Time-c.Enter
+		known, distance = begin, s.Time-base
 	}
 	t := r.copyOf(known)
 	for k := range t {
@@ -43,7 +47,7 @@ func (r *retimer) releaseTime(s *history.Source) []int64 {
 			t[k] += r.times.parts(distance)
 		}
 	}
-	if s.Time >= c.Enter {
+	if s.Time >= base {
 		latest(t, begin) // the call can be shorter than the distance to its end
 	}
 	return t

@@ -50,3 +50,66 @@ func TestLateLeave(t *testing.T) {
 		t.Errorf("found %d, expected 150", found)
 	}
 }
+
+// TestReleaseAfterInnerCall checks that the factor 1 changes nothing, if a lock is released in a call that
+// goes on, after another call inside of it. Thread 0 has the lock until 20. Thread 1 gets it in a call inside of
+// MPI_Wait, where it waits from 3 to 21, and releases it at 40. Thread 2 waits for it from 5 to 41, and works until
+// 100.
+func TestReleaseAfterInnerCall(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	acquire, wait, work := r.Region("OpenMP acquire mutex"), r.Region("MPI_Wait"), r.Region("work")
+	lock := func(loc uint32, t int64, k trace.Kind) {
+		r.Event(loc, t, k, trace.NoRef, []uint64{0, trace.Undefined, 3})
+	}
+	get := func(loc uint32, enter, leave int64) {
+		r.Enter(loc, enter, acquire)
+		lock(loc, leave, trace.LockAcquire)
+		r.Leave(loc, leave, acquire)
+	}
+	a, b, c := r.Thread("0", process), r.Thread("1", process), r.Thread("2", process)
+	get(a, 0, 1)
+	lock(a, 20, trace.LockRelease)
+	r.Enter(b, 2, wait)
+	get(b, 3, 21)
+	lock(b, 40, trace.LockRelease)
+	r.Leave(b, 60, wait)
+	get(c, 5, 41)
+	lock(c, 50, trace.LockRelease)
+	r.Enter(c, 50, work)
+	r.Leave(c, 100, work)
+	if found := makespan(t, read(t, format.Recorded(r)), retime.Options{Transfer: 1}); found != 100 {
+		t.Errorf("found a runtime of %d, expected 100", found)
+	}
+}
+
+// TestReleaseBeforeInnerCall checks that the factor 1 changes nothing, if a lock is released in a call that goes on,
+// before another call inside of it. Thread 0 has the lock, and acquires it again in a call that does not end before 60,
+// as EZTrace records nested locks. It releases the lock at 20, and makes another call from 30 to 31. Thread 1 waits for
+// the lock from 10 to 21, and works until 100.
+func TestReleaseBeforeInnerCall(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	acquire, work := r.Region("OpenMP acquire mutex"), r.Region("work")
+	lock := func(loc uint32, t int64, k trace.Kind, id uint64) {
+		r.Event(loc, t, k, trace.NoRef, []uint64{id, trace.Undefined, 3})
+	}
+	get := func(loc uint32, enter, leave int64, id uint64) {
+		r.Enter(loc, enter, acquire)
+		lock(loc, enter, trace.LockAcquire, id)
+		r.Leave(loc, leave, acquire)
+	}
+	a, b := r.Thread("0", process), r.Thread("1", process)
+	get(a, 0, 1, 0)
+	r.Enter(a, 5, acquire)
+	lock(a, 5, trace.LockAcquire, 0)
+	lock(a, 20, trace.LockRelease, 0)
+	get(a, 30, 31, 1)
+	r.Leave(a, 60, acquire)
+	get(b, 10, 21, 0)
+	r.Enter(b, 21, work)
+	r.Leave(b, 100, work)
+	if found := makespan(t, read(t, format.Recorded(r)), retime.Options{Transfer: 1}); found != 100 {
+		t.Errorf("found a runtime of %d, expected 100", found)
+	}
+}

@@ -82,6 +82,7 @@ const mostFactors = 1 << 16
 type arrival struct {
 	times []int64
 	left  int
+	tasks taskEnd
 }
 
 // Makespan returns the number of ticks from the first event of the trace to the new end of the location
@@ -344,9 +345,10 @@ func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
 // inner call.
 const mostWithin = 16
 
-// enter returns the new begin of a call. The caller must not change the list. If the call has not been computed yet,
-// all earlier calls of its location have been computed, with two exceptions. Calls inside of the call have not. In a
-// trace that contradicts causality, other calls may be missing, too; their times do not change.
+// enter returns the new begin of a call or, if calls inside of it have been computed, that of the part after them. The
+// caller must not change the list. If the call has not been computed yet, all earlier calls of its location have been
+// computed, with two exceptions. Calls inside of the call have not. In a trace that contradicts causality, other calls
+// may be missing, too; their times do not change.
 func (r *retimer) enter(p waitstate.Place) []int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -371,9 +373,8 @@ func (r *retimer) enter(p waitstate.Place) []int64 {
 		for n := done; n < p.Number; n++ {
 			at := waitstate.Place{Location: p.Location, Number: n}
 			r.addBefore(t, l.Before(n), at)
-			if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
-				r.add(t, c.Path, p.Location, c.Enter-x.Enter)
-				r.scaleUnlogged(t, c.Path, p.Location, c.Enter-x.Enter)
+			if l.Call(n).Leave > c.Enter { // call n is inside of call p
+				r.moveOut(t, at, &c)
 				return t
 			}
 			r.addTimes(t, l.Inside(n), at)
@@ -400,17 +401,56 @@ func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 		r.shift(t, c.Enter-before)
 		return t
 	}
-	t := r.copyOf(r.newBegin(waitstate.Place{Location: p.Location, Number: n}))
-	r.add(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
-	r.scaleUnlogged(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
+	inner := waitstate.Place{Location: p.Location, Number: n}
+	t := r.copyOf(r.newBegin(inner))
+	r.moveOut(t, inner, &c)
 	return t
+}
+
+// moveOut changes a list, which is the new begin of a call, to the new begin of the call around it. No other call is
+// between both begins.
+func (r *retimer) moveOut(list []int64, inner waitstate.Place, around *history.Call) {
+	l := r.h.Locations[inner.Location]
+	rest := l.Call(inner.Number).Enter - around.Enter
+	var passed []synclog.PathTime // between both begins
+	for _, x := range l.Before(inner.Number) {
+		p := x.Path
+		for p != synclog.NoPath && p != around.Path {
+			p = r.h.Log.Paths[p].Parent
+		}
+		if p == around.Path && rest > 0 {
+			x.Time = min(x.Time, rest)
+			rest -= x.Time
+			passed = append(passed, x)
+		}
+	}
+	used := r.used
+	took := r.filled(0)
+	r.addBefore(took, passed, inner)
+	for k, t := range took {
+		list[k] -= t
+	}
+	r.used = used
+	r.shift(list, -rest)
+}
+
+// outerBegin returns the new begin of a call, like enter, also if calls inside of it have been computed.
+func (r *retimer) outerBegin(p waitstate.Place) []int64 {
+	if n := p.Number; n > 0 && n == r.counts[p.Location] {
+		l := r.h.Locations[p.Location]
+		if before := l.Call(n - 1).Leave; before > l.Call(n).Enter {
+			return r.outerEnter(p, before)
+		}
+	}
+	return r.enter(p)
 }
 
 // cause is the last event on which a call depends.
 type cause struct {
-	call *history.Call
-	was  int64   // time of the event in ticks
-	is   []int64 // its new time
+	call  *history.Call
+	was   int64   // time of the event in ticks
+	is    []int64 // its new time
+	tasks taskEnd // the tasks that all threads execute in the barrier, if the call is one
 }
 
 // noCause is the time of a cause if the call depends on no event.
@@ -430,12 +470,12 @@ func (r *retimer) after(x *cause, was int64, is []int64) {
 
 // causeOf returns the last event on which a call depends.
 func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Call) cause {
-	x := cause{c, noCause, r.filled(noCause)}
+	x := cause{call: c, was: noCause, is: r.filled(noCause)}
 	used := r.used
 	l.EachSource(p.Number, func(s *history.Source) {
 		r.used = used
 		if !s.Released {
-			r.after(&x, s.Time, r.enter(s.Place))
+			r.after(&x, s.Time, r.outerBegin(s.Place))
 			return
 		}
 		t := r.releaseTime(s)
@@ -495,7 +535,7 @@ func (r *retimer) call(p waitstate.Place) {
 	wait := max(cause.was, base) - base
 	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Communicates(c.Path) {
 		for k := range end {
-			end[k] = r.afterBarrier(k, p, begin[k], cause.is[k], wait, before > c.Enter)
+			end[k] = r.afterBarrier(k, p, begin[k], &cause, base, wait)
 		}
 		r.store(p, c, outer, end)
 		return
@@ -545,48 +585,6 @@ func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
 	}
 }
 
-// isThreadBarrier reports whether a path ends in a barrier of threads.
-func isThreadBarrier(log *synclog.Log, path uint32) bool {
-	return synclog.IsBarrier(log.Role(path)) && !log.Communicates(path)
-}
-
-// afterBarrier returns the new end, in a variant, of the computed part of a barrier of threads. begin and last are the
-// new times at which this part begins and the last thread comes. In the trace, the last thread comes until ticks after
-// the begin. Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes.
-// partly is set if the computed part is not the whole barrier; the tasks then count as early as possible.
-func (r *retimer) afterBarrier(k int, p waitstate.Place, begin, last, until int64, partly bool) int64 {
-	l := r.h.Locations[p.Location]
-	v, path := &r.variants[k], l.Call(p.Number).Path
-	own, tasks, newTasks := int64(0), int64(0), int64(0)
-	for _, x := range l.Inside(p.Number) {
-		if x.Path == path {
-			own += x.Time
-			continue
-		}
-		tasks += x.Time
-		if v.Stretch != nil {
-			x.Time = v.Stretch(p, x.Path, x.Time)
-		}
-		newTasks += r.scaled(k, x.Path, p.Location, x.Time)
-	}
-	early := until
-	if !partly {
-		for _, w := range l.Waits(p.Number) {
-			early -= w.Length
-		}
-	}
-	early = min(max(0, early, until-own), tasks)
-	newEarly := int64(0)
-	if tasks > 0 {
-		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
-	}
-	took := r.scaled(k, path, p.Location, max(0, own-max(0, until-early)))
-	if v.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
-		took = int64(math.Round(float64(took) * v.Transfer))
-	}
-	return max(begin+newEarly, last) + newTasks - newEarly + took
-}
-
 // store stores the new begin and end of call c at place p.
 func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end []int64) {
 	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
@@ -606,7 +604,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, x *cause) {
 		used := r.used
 		o.EachCause(p.Location, func(at waitstate.Place) {
 			r.used = used
-			r.after(x, r.h.At(at).Enter, r.enter(at))
+			r.after(x, r.h.At(at).Enter, r.outerBegin(at))
 		})
 		return
 	}
@@ -619,6 +617,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, x *cause) {
 		r.arrived[i] = a
 	}
 	r.after(x, o.LastEnter, a.times)
+	x.tasks = a.tasks
 	if a.left--; a.left <= 0 {
 		delete(r.arrived, i)
 		r.unused = append(r.unused, a)
@@ -638,11 +637,12 @@ func (r *retimer) newArrival(o *history.Operation) *arrival {
 	used := r.used
 	for k := range o.Members {
 		r.used = used
-		latest(a.times, r.enter(arrivalOf(o, k)))
+		latest(a.times, r.outerBegin(arrivalOf(o, k)))
 		if o.Free != nil && o.Free[k] {
 			a.left--
 		}
 	}
+	r.findTasks(a, o)
 	return a
 }
 

@@ -237,15 +237,15 @@ func isIn(h *history.History, path uint32, name string) bool {
 
 // TestTasksInBarriers checks threads that execute tasks in a barrier. Thread 0 works until 200 and is in the barrier
 // until 300, with a task from 220 to 260 and, in the second case, one from 280 to 298. Thread 1 works until 290. So
-// thread 0 waits for 290 - 200 - 40, or 10 less because of the second task. The barrier itself takes 10 at thread 1,
-// and 10 or 2 at thread 0.
+// thread 0 waits for 290 - 200 - 40, or 10 less because of the second task. The barrier itself takes 10. In the second
+// case it takes 2, because thread 1 waits for the task of thread 0 until 298.
 func TestTasksInBarriers(t *testing.T) {
 	for _, x := range []struct {
 		second                      bool
 		barrier, task, noWork, slow int64
 	}{
 		{false, 290, 300, 50, 200 + 4*40 + 10}, // without work, thread 0 has its task of 40 and 10 more
-		{true, 298, 300, 40 + 18 + 2, 200 + 4*50 + 4*8 + 2},
+		{true, 298, 290 + 2, 40 + 18 + 2, 200 + 4*50 + 4*8 + 2},
 	} {
 		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		process := r.Process("p", r.Machine("m"))

@@ -278,25 +278,44 @@ func (w *worker) endBarrier(l *lane, t int64) error {
 // rank.
 func threadNumber(ops []uint64) uint64 { return operand(ops, 0)<<32 ^ operand(ops, 1) }
 
+// heldLock is a lock that a location has.
+type heldLock struct {
+	order uint64 // of its acquisition
+	depth int    // number of acquisitions that have not been released yet
+}
+
 // noteOrder compares the order of a lock's release with the order of its acquisition. In a valid trace, both
-// are equal. If they differ, the orders do not determine which location has waited for which other one.
-func (w *worker) noteOrder(l *lane, k Kind, ops []uint64) {
+// are equal, and a location that has a lock acquires it again only with the same order (a nested lock). If they
+// differ, the orders do not determine which location has waited for which other one. inner is set if the location
+// has the lock before and after the event, so that no other location waits for it.
+func (w *worker) noteOrder(l *lane, k Kind, ops []uint64) (inner bool) {
 	order := operand(ops, 1)
-	if order == trace.Undefined || order == 0 || w.unordered {
-		return
+	if order == trace.Undefined || order == 0 {
+		return false
 	}
 	key := [2]uint64{operand(ops, 0), operand(ops, 2)}
-	if k == Acquire {
-		if l.orders == nil {
-			l.orders = map[[2]uint64]uint64{}
+	h, held := l.held[key]
+	switch {
+	case k == Acquire && held && h.order == order:
+		h.depth++
+		l.held[key] = h
+		return true
+	case k == Acquire:
+		if l.held == nil {
+			l.held = map[[2]uint64]heldLock{}
 		}
-		l.orders[key] = order
-		return
+		l.held[key] = heldLock{order, 1}
+		w.unordered = w.unordered || held
+		return false
+	case held && h.order == order && h.depth > 1:
+		h.depth--
+		l.held[key] = h
+		return true
+	case held:
+		delete(l.held, key)
+		w.unordered = w.unordered || h.order != order
 	}
-	if acquired, ok := l.orders[key]; ok {
-		delete(l.orders, key)
-		w.unordered = acquired != order
-	}
+	return false
 }
 
 // inKnownTeam reports whether the location works in a team that the trace identifies.

@@ -147,12 +147,19 @@ func collectiveOperands(ops []uint64) (c [5]uint64) {
 // add adds a point to the innermost open call. Without an open call, the point becomes a call of its own, which takes
 // no time.
 func (w *worker) add(l *lane, k Kind, t int64, ops []uint64) error {
-	if k == Acquire || k == Release {
-		w.noteOrder(l, k, ops)
-	}
+	inner := (k == Acquire || k == Release) && w.noteOrder(l, k, ops)
 	n := len(l.calls)
+	if inner {
+		if n > 0 {
+			l.calls[n-1].locks = true
+		}
+		return nil
+	}
 	if n > 0 && l.calls[n-1] == l.operation.call && k != Collective && k != WindowCollective {
 		n = 0 // the point has nothing to do with the operation
+	}
+	if n > 0 && (k == Acquire || k == Release) && IsBarrier(l.calls[n-1].kind.role) {
+		n = 0 // the lock is that of a task that the location executes in the barrier
 	}
 	if n > 0 {
 		c := l.calls[n-1]

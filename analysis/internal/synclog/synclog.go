@@ -173,7 +173,8 @@ type Log struct {
 	// events First is greater than Last.
 	First, Last int64
 	// Unordered is set if a location releases a lock with an order that differs from the order of its
-	// acquisition. In this case, the orders of acquisition have no meaning.
+	// acquisition, or acquires it again with another order before it has released it. In this case, the orders
+	// of acquisition have no meaning.
 	Unordered bool
 	// Launches is set if the trace has streams of devices, and regions that launch work on these streams. In
 	// this case, visits of these regions, transfers to and from devices, and the idle times of streams also

@@ -39,7 +39,8 @@ type worker struct {
 	ends uint32
 	// entered and sleeping are the attributes transform.EnteredAttribute and transform.AsleepAttribute, or trace.NoRef.
 	entered, sleeping uint32
-	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
+	// unordered is set if a lock was released with an order that differs from the order of its acquisition, or
+	// acquired again with another order before its release.
 	unordered bool
 	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
 	// index of the first attribute that may belong to this row.
@@ -121,7 +122,7 @@ type lane struct {
 	regions   map[uint32]int64
 	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
 	barriers map[uint64]int64
-	orders   map[[2]uint64]uint64 // orders of the locks that the location currently has, by lock and model
+	held     map[[2]uint64]heldLock // the locks with orders that the location currently has, by lock and model
 	// requests holds the posting times of the incomplete non-blocking operations and messages, by request. It is
 	// nil without a window.
 	requests map[uint64]int64

@@ -25,6 +25,7 @@ const sources: Record<Finding["id"], Source> = {
   noise: { panel: "waits", title: "Waits", choices: [["by", "pairs"]] },
   "wrong-order": { panel: "waits", title: "Waits", choices: [["pattern", "late-sender-wrong-order"]] },
   transfer: { panel: "messages", title: "Messages" },
+  barriers: { panel: "profile", title: "Profile" },
   slowing: { panel: "profile", title: "Profile" },
   startup: { panel: "profile", title: "Profile" },
   serial: { panel: "efficiency", title: "Efficiency" },
