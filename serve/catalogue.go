@@ -12,7 +12,6 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/compression"
-	"github.com/weft-trace/weft/internal/unpack"
 )
 
 // catalogue is the list of traces that a server shows.
@@ -161,7 +160,7 @@ func (f *folderCatalogue) refreshList() error {
 		p, ok := old[name]
 		if now := (fileStamp{st.Size(), st.ModTime()}); !ok || p.fileStamp != now {
 			p = probeResult{now, nil}
-			if named := f.hasKnownExtension(unpack.PlainName(name)); named || guesses < maxProbed {
+			if named := f.hasKnownExtension(compression.PlainName(name)); named || guesses < maxProbed {
 				least := minConfidence
 				switch {
 				case named && st.Size() == 0:
@@ -223,7 +222,7 @@ func (f *folderCatalogue) probe(name string, least int) format.Format {
 	}
 	name = path.Base(name)
 	if contents.Name != "" {
-		name = unpack.PlainName(name)
+		name = compression.PlainName(name)
 	}
 	head := make([]byte, probeHead)
 	n, _ := io.ReadFull(contents, head)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/weft-trace/weft/format"
@@ -88,15 +86,6 @@ func IsCompressed(src format.Source) bool {
 	head := make([]byte, compression.HeadSize)
 	n, _ := io.ReadFull(f, head) // another error than a short file is reported later
 	return compression.CanRead(head[:n])
-}
-
-// PlainName returns the name that a file has without compression.
-func PlainName(name string) string {
-	switch ext := path.Ext(name); strings.ToLower(ext) {
-	case ".gz", ".zst", ".bz2":
-		return name[:len(name)-len(ext)]
-	}
-	return name
 }
 
 // singleName is the name of the only file in a [singleFS].
