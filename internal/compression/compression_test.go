@@ -128,8 +128,8 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
-// TestWriterFor writes compressed files and reads them again. The script compressed.txtar reads such files with gzip and
-// zstd.
+// TestWriterFor writes compressed files and reads them again. The script compressed.txtar reads such files with gzip
+// and zstd.
 func TestWriterFor(t *testing.T) {
 	for name, want := range map[string]string{"a.etf.gz": ".gz", "a.trf.zst": ".zst", "a.bz2": "", "a.etf": ""} {
 		ext, pack := WriterFor(name)
