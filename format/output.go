@@ -90,10 +90,14 @@ func CreateFile(path string) (*Output, error) {
 		return StreamOutput(f), nil
 	}
 	target := path
+	// Replace the target of a link instead of the link.
 	if err == nil {
-		// Replace the target of a link instead of the link.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
+		}
+	} else if link, err := os.Readlink(path); err == nil { // the target does not exist
+		if target = link; !filepath.IsAbs(link) {
+			target = filepath.Join(filepath.Dir(path), link)
 		}
 	}
 	f, err := createTemp(target)

@@ -264,6 +264,9 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
 	}
+	if arg == "-" && slices.ContainsFunc(a.inputs, func(x inputFile) bool { return x.path == arg }) {
+		return usageError("-: found standard input twice, expected it once")
+	}
 	in.src = format.FileSource(arg)
 	a.addInput(ctx, arg, in)
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
