@@ -68,8 +68,8 @@ func TestDistantTimesOfSelection(t *testing.T) {
 	}
 }
 
-// TestCompatWithoutProcess checks that a damaged trace is no failure of input: print --compat ends with the exit code of
-// defects if the master file names no process. otfprint does not open such a trace either.
+// TestCompatWithoutProcess checks that a damaged trace is no failure of input: print --compat ends with the exit code
+// of defects if the master file names no process. otfprint does not open such a trace either.
 func TestCompatWithoutProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.otf")
 	if err := os.WriteFile(path, []byte("1 1\n"), 0o666); err != nil {

@@ -94,7 +94,8 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		stop()
 	}()
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	a := &app{args: args, in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, ownFiles: written.Default()}
+	a := &app{args: args, in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage,
+		ownFiles: written.Default()}
 	root := a.root()
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		a.completeFlags(root)
