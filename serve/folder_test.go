@@ -175,6 +175,15 @@ func TestLimitsOfFolder(t *testing.T) {
 	}
 }
 
+// gzipped returns a text compressed by gzip.
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.Bytes()
+}
+
 // TestFolderListsCompressedTraces checks that a server lists compressed traces of a single text, and that it shows the
 // same spans and defects as for the text itself. A compressed file of another format is not listed.
 func TestFolderListsCompressedTraces(t *testing.T) {
@@ -186,18 +195,11 @@ func TestFolderListsCompressedTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pack := func(text string) []byte {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		io.WriteString(w, text)
-		w.Close()
-		return b.Bytes()
-	}
 	write("a.etf", []byte(text))
-	write("b.etf.gz", pack(text))
-	write("cut.etf.gz", pack(text)[:60])
-	write("readme.gz", pack("1 2 3\n"))
-	write("c.otf.gz", pack("1:1\n"))
+	write("b.etf.gz", gzipped(text))
+	write("cut.etf.gz", gzipped(text)[:60])
+	write("readme.gz", gzipped("1 2 3\n"))
+	write("c.otf.gz", gzipped("1:1\n"))
 	s := newFolderServer(t, dir)
 	if got, want := listedNames(t, s), []string{"a.etf etf", "b.etf.gz etf", "cut.etf.gz etf"}; !slices.Equal(got, want) {
 		t.Fatalf("found %q, want %q", got, want)
