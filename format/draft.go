@@ -24,10 +24,10 @@ type Draft struct {
 func NewDraft(w io.Writer) *Draft { return &Draft{w: w} }
 
 // Guess sets the probable head. It must be called before the first Write. It has no effect unless
-// the output is a file to which nothing has been written.
+// the output is a file to which nothing has been written and that is not compressed.
 func (d *Draft) Guess(head []byte) error {
 	o, ok := d.w.(*Output)
-	if !ok || o.file == nil || o.w.Buffered() > 0 || d.Size() > 0 {
+	if !ok || o.file == nil || o.packer != nil || o.w.Buffered() > 0 || d.Size() > 0 {
 		return nil
 	}
 	if st, err := o.file.Stat(); err != nil || st.Size() > 0 {

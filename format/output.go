@@ -24,7 +24,9 @@ type Output struct {
 	Path   string
 	target string // Path with links resolved
 	w      *bufio.Writer
-	file   *os.File // has a temporary name; nil for a stream
+	packer io.WriteCloser // compresses the text, or nil
+	size   int64          // number of bytes that Write and ReadFrom have got
+	file   *os.File       // has a temporary name; nil for a stream
 	stream io.Writer
 	held   spool.Spool // text for a stream, until the commit
 	done   bool
@@ -88,10 +90,14 @@ func CreateFile(path string) (*Output, error) {
 		return StreamOutput(f), nil
 	}
 	target := path
+	// Replace the target of a link instead of the link.
 	if err == nil {
-		// Replace the target of a link instead of the link.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
+		}
+	} else if link, err := os.Readlink(path); err == nil { // the target does not exist
+		if target = link; !filepath.IsAbs(link) {
+			target = filepath.Join(filepath.Dir(path), link)
 		}
 	}
 	f, err := createTemp(target)
@@ -127,9 +133,23 @@ func StreamOutput(w io.Writer) *Output {
 	return o
 }
 
+// Compress makes the output compress its text with the writer that pack returns. It must be called before the first
+// call of Write.
+func (o *Output) Compress(pack func(io.Writer) (io.WriteCloser, error)) (err error) {
+	to := io.Writer(&o.held)
+	if o.file != nil {
+		to = o.file
+	}
+	if o.packer, err = pack(to); err == nil {
+		o.w.Reset(o.packer)
+	}
+	return err
+}
+
 // Write appends p to the output.
 func (o *Output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
+	o.size += int64(n)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", o.Path, err)
 	}
@@ -139,6 +159,8 @@ func (o *Output) Write(p []byte) (int, error) {
 // Empty reports whether nothing has been written to the file itself, or to the stream.
 func (o *Output) Empty() bool {
 	switch {
+	case o.packer != nil:
+		return o.size == 0
 	case o.w.Buffered() > 0:
 		return false
 	case o.file == nil:
@@ -149,8 +171,9 @@ func (o *Output) Empty() bool {
 }
 
 // ReadFrom appends all data of r.
-func (o *Output) ReadFrom(r io.Reader) (int64, error) {
-	if o.file == nil {
+func (o *Output) ReadFrom(r io.Reader) (n int64, err error) {
+	defer func() { o.size += n }()
+	if o.file == nil || o.packer != nil {
 		return o.w.ReadFrom(r)
 	}
 	if err := o.w.Flush(); err != nil {
@@ -166,6 +189,9 @@ func (o *Output) Commit() error {
 		return nil
 	}
 	err := o.w.Flush()
+	if o.packer != nil && err == nil {
+		err = o.packer.Close()
+	}
 	for i := 0; i < len(o.before) && err == nil; i++ {
 		err = o.before[i]()
 	}

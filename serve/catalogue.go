@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 )
 
 // catalogue is the list of traces that a server shows.
@@ -159,7 +160,7 @@ func (f *folderCatalogue) refreshList() error {
 		p, ok := old[name]
 		if now := (fileStamp{st.Size(), st.ModTime()}); !ok || p.fileStamp != now {
 			p = probeResult{now, nil}
-			if named := f.hasKnownExtension(name); named || guesses < maxProbed {
+			if named := f.hasKnownExtension(compression.PlainName(name)); named || guesses < maxProbed {
 				least := minConfidence
 				switch {
 				case named && st.Size() == 0:
@@ -207,15 +208,27 @@ func (f *folderCatalogue) hasKnownExtension(name string) bool {
 	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x format.Format) bool { return x.About().HasExtension(name) })
 }
 
-// probe detects the format of a file from its first bytes. It returns nil if the confidence of every format is
-// less than least.
+// probe detects the format of a file from its first bytes, or from those of its contents if it is compressed. It
+// returns nil if the confidence of every format is less than least.
 func (f *folderCatalogue) probe(name string, least int) format.Format {
 	file, err := f.root.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
+	contents, err := compression.NewReader(file)
+	if err != nil {
+		return nil
+	}
+	name = path.Base(name)
+	if contents.Name != "" {
+		name = compression.PlainName(name)
+	}
 	head := make([]byte, probeHead)
-	n, _ := io.ReadFull(file, head)
-	return format.Probe(f.s.opt.Reading.Formats, path.Base(name), head[:n], least)
+	n, _ := io.ReadFull(contents, head)
+	found := format.Probe(f.s.opt.Reading.Formats, name, head[:n], least)
+	if contents.Name != "" && found != nil && !found.About().SingleText {
+		return nil
+	}
+	return found
 }

@@ -1,7 +1,10 @@
 package serve
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -169,5 +172,53 @@ func TestLimitsOfFolder(t *testing.T) {
 	}
 	if _, err := fs.Stat(os.DirFS(deep), "x.etf"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// gzipped returns a text compressed by gzip.
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.Bytes()
+}
+
+// TestFolderListsCompressedTraces checks that a server lists compressed traces of a single text, and that it shows the
+// same spans and defects as for the text itself. A compressed file of another format is not listed.
+func TestFolderListsCompressedTraces(t *testing.T) {
+	dir := t.TempDir()
+	text := "TU SECONDS\nR 0 1 false ; name=r\nC 0 1 3 0 1 ; name=a\nC 1 4 5 0 2 ; name=b\n"
+	write := func(name string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.etf", []byte(text))
+	write("b.etf.gz", gzipped(text))
+	write("cut.etf.gz", gzipped(text)[:60])
+	write("readme.gz", gzipped("1 2 3\n"))
+	write("c.otf.gz", gzipped("1:1\n"))
+	s := newFolderServer(t, dir)
+	if got, want := listedNames(t, s), []string{"a.etf etf", "b.etf.gz etf", "cut.etf.gz etf"}; !slices.Equal(got, want) {
+		t.Fatalf("found %q, want %q", got, want)
+	}
+	answers := map[string][]string{}
+	for _, x := range get(t, s, "/api/traces")["traces"].([]any) {
+		target, name := "/api/traces/"+look(x, "id").(string), look(x, "path").(string)
+		if v := waitIndexed(t, s, target); v["state"] != "ready" {
+			t.Fatalf("%s: found %v", name, v)
+		}
+		for _, what := range []string{"/profile", "/defects"} {
+			answer := fmt.Sprint(get(t, s, target+what))
+			answers[name] = append(answers[name], strings.ReplaceAll(answer, name, "a.etf"))
+		}
+	}
+	if !slices.Equal(answers["a.etf"], answers["b.etf.gz"]) || len(answers["a.etf"]) != 2 {
+		t.Errorf("found %q, want %q", answers["b.etf.gz"], answers["a.etf"])
+	}
+	if got := answers["cut.etf.gz"][1]; !strings.Contains(got, "trace.compression") {
+		t.Errorf("found %s, want the rule trace.compression", got)
 	}
 }

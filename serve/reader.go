@@ -3,10 +3,13 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
+	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/unpack"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/transform"
 )
@@ -19,30 +22,62 @@ type reader struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	used   time.Time // time at which the reader was last used
+	// contents is the temporary copy of the contents of a compressed trace, or nil.
+	contents *unpack.Copy
 }
 
-// open opens the trace src, whose format is f. progress is called while the trace is read.
+// open opens the trace src, whose format is f. If the trace is compressed, the reader reads a temporary copy of its
+// contents. progress is called while the trace is read.
 func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Source,
-	progress func(done, total int64)) (*reader, error) {
-	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(),
+	progress func(done, total int64)) (x *reader, err error) {
+	x = &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(),
 		Values: r.Values, Workers: r.Workers, Progress: progress}}
-	d, err := f.Open(ctx, src, x.opt)
+	defer func() {
+		if err != nil {
+			x.Close()
+			x = nil
+		}
+	}()
+	if unpack.IsCompressed(src) {
+		if err = x.unpack(ctx); err != nil {
+			return x, err
+		}
+	}
+	d, err := f.Open(ctx, x.src, x.opt)
 	if err != nil {
-		return nil, err
+		return x, err
 	}
 	x.Events, x.file = d, d
-	if r.Correction == nil {
-		return x, nil
+	if r.Correction != nil {
+		x.Events, err = transform.Correct(d, r.Correction, 0)
 	}
-	if x.Events, err = transform.Correct(d, r.Correction, 0); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return x, nil
+	return x, err
 }
 
-// Close closes the file of the trace.
-func (rd *reader) Close() error { return rd.file.Close() }
+// unpack makes the reader read a temporary copy of the contents of the trace, which is compressed.
+func (rd *reader) unpack(ctx context.Context) error {
+	src := rd.src
+	c, err := unpack.Stream(ctx, src.Path, func() (io.ReadCloser, error) { return src.FS.Open(src.Name) })
+	if err != nil {
+		return err
+	}
+	rd.contents, rd.src = c, c.Source
+	if c.Damage != nil {
+		return rd.opt.Defect(check.DamagedCompression(src.Path, c.Name, c.Size, c.Damage))
+	}
+	return nil
+}
+
+// Close closes the file of the trace, and removes the copy of its contents.
+func (rd *reader) Close() (err error) {
+	if rd.file != nil {
+		err = rd.file.Close()
+	}
+	if rd.contents != nil {
+		err = errors.Join(err, rd.contents.Close())
+	}
+	return err
+}
 
 // defects returns the defects that reading the trace has found so far.
 func (rd *reader) defects() (f cache.ReadDefects) {

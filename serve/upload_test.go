@@ -130,3 +130,21 @@ func TestUpload(t *testing.T) {
 		t.Errorf("found the folders %q after the server's end", l)
 	}
 }
+
+// TestUploadCompressed checks that a compressed trace of a single text is shown.
+func TestUploadCompressed(t *testing.T) {
+	s := newTestServer(t, options(t))
+	body, kind := form(t, map[string][]byte{"a.etf.gz": gzipped("TU SECONDS\nR 0 1 false ;\nC 0 1 3 0 1 ; name=work\n")})
+	w := send(s, "POST", "/api/traces", body, "Authorization", "Bearer "+secret, "Content-Type", kind)
+	v := decoded(t, w)
+	if w.Code != 200 || fmt.Sprint(look(v, "traces/len")) != "1" {
+		t.Fatalf("status %d: %v", w.Code, v)
+	}
+	api := "/api/traces/" + fmt.Sprint(look(v, "traces/0"))
+	if m := waitIndexed(t, s, api); m["state"] != "ready" || m["name"] != "a.etf.gz" || m["format"] != "etf" {
+		t.Fatalf("found %v", m)
+	}
+	if got := fmt.Sprint(get(t, s, api+"/profile")); !strings.Contains(got, "work") {
+		t.Errorf("found %s, want the activity work", got)
+	}
+}

@@ -34,8 +34,8 @@ type RepairOptions struct {
 // repairs defects of the file, such as times out of order, wrong lengths and counts, and missing definitions.
 // It reports these defects when it delivers the events.
 //
-// Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and, with
-// Enter, 4 bytes for each leave without an enter.
+// Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim, one bit per id of a
+// claim or mark, about 60 bytes per id that it changes and, with Enter, 4 bytes for each leave without an enter.
 func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: interleaved(d), how: r}
 	own := newRewritten(transformed{x}, x.define)
@@ -54,7 +54,9 @@ type repair struct {
 	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     bylocation.List[locationEnd]
-	ids      [2]ids // the least and the greatest id of claims, and of marks
+	// newIDs holds the new ids of claims and of marks whose ids are already in use. The first pass determines them, so
+	// that they are the same in all scans, in whatever order these deliver the locations.
+	newIDs [2]map[eventRow]int64
 	// resourceUses holds the use of each undefined resource, by resource.
 	resourceUses map[uint64]*resourceUse
 	// tracing states for each region whether its visits enclose the traced time of a process, like the visits
@@ -109,7 +111,8 @@ func (r *repair) Prepare(ctx context.Context) error {
 	}
 	m := &repairScan{repair: r, surveyOnly: true}
 	nothing := format.SinkFuncs{}
-	err = r.inner.Scan(ctx, trace.Events(), format.PerLocation,
+	// Of several claims with an id, the first one in the order of time keeps it.
+	err = r.inner.Scan(ctx, trace.Events(), format.GlobalOrder,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.processBatch(b, nothing) }})
 	if err != nil {
 		r.prepared = false
@@ -126,7 +129,11 @@ func (r *repair) Prepare(ctx context.Context) error {
 			}
 		}
 	}
-	r.ids = [2]ids(m.usedIDs[:])
+	for set, rows := range m.sameIDs {
+		for _, row := range rows {
+			setElement(&r.newIDs[set], row, m.usedIDs[set].addNew())
+		}
+	}
 	return nil
 }
 
@@ -161,7 +168,6 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 	if r.intact {
 		return &soundScan{m}, everything(sel), nil
 	}
-	copy(m.usedIDs[:], r.ids[:])
 	return m, everything(sel), nil
 }
 
@@ -174,39 +180,12 @@ type repairScan struct {
 	placed     bool // the rows of the current batch have positions
 	locs       bylocation.List[repairState]
 	out        trace.Batch
-	// usedIDs holds the ids in use, separately for claims, marks and links.
+	// usedIDs holds the ids in use, separately for claims, marks and links. Those of claims and marks are set only in the
+	// first pass, and so are sameIDs, the rows whose ids earlier rows have.
 	usedIDs [3]ids
+	sameIDs [2][]eventRow
 	// moved maps positions of claims and marks in the file to their new ids.
 	moved map[int64]int64
-}
-
-// ids is a set of numbers that are mostly consecutive.
-type ids struct {
-	words       map[int64]uint64
-	least, most int64 // least and greatest id that the trace has or that add has assigned
-}
-
-// see extends the range from least to most so that it contains id.
-func (i *ids) see(id int64) { i.least, i.most = min(i.least, id), max(i.most, id) }
-
-// add adds an id to the set and returns it. If the id is already in use, add instead adds and returns the
-// greatest id plus one, or if there is no such number, the least id minus one. If there is no such number
-// either, the id stays.
-func (i *ids) add(id int64) int64 {
-	if i.words == nil {
-		i.words = map[int64]uint64{}
-	}
-	if i.words[id>>6]>>(id&63)&1 == 1 {
-		switch {
-		case i.most < math.MaxInt64:
-			id = i.most + 1
-		case i.least > math.MinInt64:
-			id = i.least - 1
-		}
-	}
-	i.see(id)
-	i.words[id>>6] |= 1 << (id & 63)
-	return id
 }
 
 // repairState is the state of a location. Times are in ticks.
@@ -426,12 +405,16 @@ func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 // use. Otherwise it returns nil. set is the index in usedIDs.
 func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
+	row := eventRow{loc, rs.locs.At(loc).rows}
 	if rs.surveyOnly {
-		rs.usedIDs[set].see(id)
+		if rs.usedIDs[set].has(id) {
+			rs.sameIDs[set] = append(rs.sameIDs[set], row)
+		}
+		rs.usedIDs[set].add(id)
 		return nil
 	}
-	now := rs.usedIDs[set].add(id)
-	if now == id {
+	now, ok := rs.newIDs[set][row]
+	if !ok {
 		return nil
 	}
 	rs.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id),
@@ -665,7 +648,10 @@ func (rs *repairScan) links(l []trace.Link) []trace.Link {
 				e.ID = id
 			}
 		}
-		if id := rs.usedIDs[2].add(x.ID); id != x.ID {
+		if !rs.usedIDs[2].has(x.ID) {
+			rs.usedIDs[2].add(x.ID)
+		} else {
+			id := rs.usedIDs[2].addNew()
 			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("another id; repair uses ", id))
 			x.ID = id
 		}

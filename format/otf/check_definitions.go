@@ -48,9 +48,9 @@ func (c *checker) checkDefinitions(ctx context.Context) error {
 					Expected: "an end that is not before the begin"})
 			}
 			line = x.appendLine(line[:0], false)
-			if bytes.IndexByte(line, 0) >= 0 && err == nil {
-				err = c.opt.Defect(&trace.Defect{Rule: "otf.zero-byte", Severity: trace.Warning, Position: at,
-					Found: fmt.Sprintf("%.60q with a byte 0", line), Expected: "text; for libotf, it ends there"})
+			if zero := findZero(line); zero.rule != "" && err == nil {
+				err = c.opt.Defect(&trace.Defect{Rule: zero.rule, Severity: zero.severity, Position: at, Found: zero.found,
+					Expected: zero.expected})
 			}
 			scope, ok := scopeOf(x)
 			if err != nil || !ok {
@@ -84,6 +84,15 @@ func (c *checker) checkDefinitions(ctx context.Context) error {
 	return c.opt.Defect(&trace.Defect{Rule: "otf.resolution", Severity: trace.Note,
 		Position: trace.Position{File: fileName(r.stub, 0, Definitions)}, Found: "no DefTimerResolution above 0",
 		Expected: fmt.Sprintf("the ticks of a second; weft assumes %d", defaultResolution)})
+}
+
+// findZero returns the problem of a line with a byte 0. It returns no problem for other lines.
+func findZero(line []byte) problem {
+	if bytes.IndexByte(line, 0) < 0 {
+		return problem{}
+	}
+	return problem{"otf.zero-byte", fmt.Sprintf("%.60q with a byte 0", line), "text; for libotf, it ends there",
+		trace.Warning}
 }
 
 // newPairReport returns a report that takes only the defects of key-value pairs that [pairChecker] finds.

@@ -188,8 +188,13 @@ func TestZeroBytes_2(t *testing.T) {
 	at := len(files["x.0.def"])
 	files["x.0.def"] += "DP4NM\"a\x00b\"\n"
 	files["x.0.marker"] = "MD1NM\"m\x00\"Y1\n"
+	// otfprint 1.12.5 prints the comment "c".
+	files["x.1.events"] = "1\n*1\n#\"c\x00d\"\n2\n*1\n"
+	files["x.1.stats"] = "1\n*1\nSC\"\x00\"\n1\n*1\n"
 	want := []string{fmt.Sprintf(`x.0.def:%d: otf.zero-byte: "DP4NM\"a\x00b\"" with a byte 0`, at),
-		`x.0.marker:0: otf.zero-byte: "MD1NM\"m\x00\"Y1" with a byte 0`}
+		`x.0.marker:0: otf.zero-byte: "MD1NM\"m\x00\"Y1" with a byte 0`,
+		`x.1.events:5: otf.zero-byte: "#\"c\x00d\"" with a byte 0`,
+		`x.1.stats:5: otf.zero-byte: "SC\"\x00\"" with a byte 0`}
 	got := checkFiles(t, files, &format.ReadOptions{})
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("found %q, expected %q", got, want)

@@ -106,8 +106,8 @@ var about = format.About{
 				"resolutions. The last definition counts, as for otfprofile.",
 			Example: "DF1G0NM\"f\" and DF1G0NM\"g\""},
 		{ID: "otf.zero-byte", Severity: trace.Warning,
-			Doc: "A text of a definition or marker has a byte 0. A part of the file may be lost. For libotf, the text ends " +
-				"there.",
+			Doc: "A text of a definition, marker or comment has a byte 0. A part of the file may be lost. For libotf, the " +
+				"text ends there.",
 			Example: "DP1NM\"a, then a byte 0", Stays: true},
 		{ID: "otf.resolution", Severity: trace.Note,
 			Doc: "The trace does not define the ticks of a second (DefTimerResolution), or defines 0 ticks. weft assumes " +

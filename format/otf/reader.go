@@ -85,7 +85,7 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 		if r.empty() {
 			return nil, format.EmptyError(src)
 		}
-		return nil, fmt.Errorf("%s: found no process, expected at least one", src.Path)
+		return nil, fmt.Errorf("%s: %w: found no process, expected at least one", src.Path, format.ErrDamaged)
 	}
 	return r, nil
 }

@@ -293,6 +293,9 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	switch {
 	case bad.harmless():
 		s.setState()
+		if s.pairs != nil && s.part.timed() && bad.rule == "" {
+			bad = findZero(l[i:])
+		}
 		return true, s.reportPassedOver(bad, off)
 	case r.Type == Unknown:
 		if err := s.report(bad, off); err != nil {

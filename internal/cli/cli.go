@@ -38,6 +38,7 @@ const (
 
 // app holds the state of a run of weft that all commands share.
 type app struct {
+	args       []string
 	in         io.Reader
 	out        io.Writer
 	err        io.Writer
@@ -93,7 +94,8 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		stop()
 	}()
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, ownFiles: written.Default()}
+	a := &app{args: args, in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage,
+		ownFiles: written.Default()}
 	root := a.root()
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		a.completeFlags(root)
@@ -148,6 +150,11 @@ func (a *app) printError(err error) {
 	s := err.Error()
 	if pe, ok := err.(*fs.PathError); ok {
 		s = pe.Path + ": " + pe.Err.Error() // as for traces, without the system call
+	}
+	for _, arg := range a.args {
+		if strings.Contains(arg, "\n") { // a line of the message must not end within a name
+			s = strings.ReplaceAll(s, arg, plain(arg))
+		}
 	}
 	if s != "" {
 		fmt.Fprintln(a.err, "weft:", plainLines(s))

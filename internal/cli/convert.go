@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -214,8 +215,16 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 }
 
 // createTraceOutput creates the output for the main file of a trace of format f. If a trace of this format cannot
-// have the name dst, a line on standard error states the name that it gets.
+// have the name dst, a line on standard error states the name that it gets. The output compresses a single text if the
+// extension of dst demands it.
 func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, error) {
+	ext, pack := compression.WriterFor(dst)
+	switch {
+	case ext != "" && !f.About().SingleText:
+		return nil, usageError("%s: a trace of %s has several files, expected a name without %s", dst, f.About().Title, ext)
+	case ext != "" && pack == nil:
+		return nil, usageError("%s: found the extension %s, expected .gz or .zst, with which weft compresses", dst, ext)
+	}
 	newFolder := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
@@ -236,6 +245,12 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 	}
 	if newFolder != "" {
 		out.AtEnd(func() { os.Remove(newFolder) }) // succeeds only if the folder is empty
+	}
+	if pack != nil {
+		if err := out.Compress(pack); err != nil {
+			out.Abort()
+			return nil, err
+		}
 	}
 	return out, nil
 }

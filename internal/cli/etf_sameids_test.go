@@ -46,6 +46,9 @@ func TestDependenciesOfSameIDs(t *testing.T) {
 		{[]string{"repair"}, head + "C 1 0 8 0 1 ; name=a\nC 2 1 6 1 1 ; name=c\nC 3 2 4 0 1 ; name=b\nC 4 5 9 0 1 ; " +
 			"name=late\n" +
 			"E 1 7 ; name=l\nE 2 7.5 ; name=k\n" + links},
+		// The claims have the same ids as without a window, although cut reads the trace by locations before it writes.
+		{[]string{"repair", "--from", "3s", "--to", "5s"}, head + "C 1 3 5 0 1 ; name=a, cut.began=0, cut.ends=later\n" +
+			"C 3 3 4 0 1 ; name=b, cut.began=2\nC 2 3 5 1 1 ; name=c, cut.began=1, cut.ends=later\n"},
 		{[]string{"filter", "--not-region", "b"}, head + "C 1 0 8 0 1 ; name=a\nC 1 1 6 1 1 ; name=c\nC 1 5 9 0 1 ; " +
 			"name=late\n" +
 			events + links},

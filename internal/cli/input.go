@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/unpack"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -264,6 +264,9 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
 	}
+	if arg == "-" && slices.ContainsFunc(a.inputs, func(x inputFile) bool { return x.path == arg }) {
+		return usageError("-: found standard input twice, expected it once")
+	}
 	in.src = format.FileSource(arg)
 	a.addInput(ctx, arg, in)
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
@@ -274,7 +277,7 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 		} else if err == nil && !st.Mode().IsRegular() {
 			// A pipe or device can be read only once.
 			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
-		} else if err == nil && isCompressed(arg) {
+		} else if err == nil && unpack.IsCompressed(in.src) {
 			bar := a.newBar("unpacking " + arg)
 			defer bar.remove()
 			open, name = func() (io.ReadCloser, error) {
@@ -286,22 +289,22 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if open == nil {
 		return nil
 	}
-	f, r, err := copyToTemporary(ctx, open)
+	c, err := unpack.Stream(ctx, name, open)
 	if err != nil {
 		in.Close()
 		return err
 	}
-	in.close = append(in.close, f.Close)
-	in.src = format.Source{FS: singleFS{f, r.Size}, Name: singleName, Path: name}
-	if r.Damage == nil {
+	in.close = append(in.close, c.Close)
+	in.src = c.Source
+	if c.Damage == nil {
 		return nil
 	}
-	if r.Size == 0 {
+	if c.Size == 0 {
 		in.Close()
 		return &exitError{exitDefects, fmt.Errorf("%s: found damaged data of %s (%w), expected a compressed trace", name,
-			r.Name, r.Damage)}
+			c.Name, c.Damage)}
 	}
-	in.damage = check.DamagedCompression(name, r.Name, r.Size, r.Damage)
+	in.damage = check.DamagedCompression(name, c.Name, c.Size, c.Damage)
 	if in.report == nil { // the command lists no defects
 		printf(a.err, "weft: %v\n", in.damage)
 	}
@@ -351,16 +354,24 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 			err = fmt.Errorf("%w; %s can be used instead", err, beside)
 		}
 	}
-	if _, stream := src.FS.(singleFS); stream && err == nil && !f.About().SingleText {
+	if unpack.IsCopy(src) && err == nil && !f.About().SingleText {
 		return nil, usageError("%s: found %s, which is several files, expected the name of its main file", src.Path,
 			f.About().Title)
 	}
 	return f, err
 }
 
-func (i singleInfo) Name() string       { return singleName }
-func (i singleInfo) Size() int64        { return i.size }
-func (i singleInfo) Mode() fs.FileMode  { return 0o444 }
-func (i singleInfo) ModTime() time.Time { return time.Time{} }
-func (i singleInfo) IsDir() bool        { return false }
-func (i singleInfo) Sys() any           { return nil }
+// measuredFile is a file that shows on a bar how much of it has been read.
+type measuredFile struct {
+	*os.File
+	read, size int64
+	bar        *bar
+}
+
+// Read reads the next bytes of the file.
+func (f *measuredFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.read += int64(n)
+	f.bar.setProgress(f.read, f.size)
+	return n, err
+}

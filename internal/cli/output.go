@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 )
 
 // createOutput creates the output that an argument names; "-" is standard output. Without --force it
@@ -86,7 +87,7 @@ func (a *app) outputFormat(arg, name, flag string) (format.Format, error) {
 	case arg == "-":
 		return nil, usageError("standard output has no name that determines a format; use %s", flag)
 	default:
-		if f, ok = format.ByExtension(a.formats, arg); !ok {
+		if f, ok = format.ByExtension(a.formats, compression.PlainName(arg)); !ok {
 			return nil, usageError("%s: no format has such names; use %s", arg, flag)
 		}
 	}

@@ -319,7 +319,12 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 		opt := waits.Options{Locations: sel.Location, Rows: rows}
 		_, opt.Window = s.selectedBounds(sel)
 		found := waitsResult{}
-		if err := found.findWithCauses(ctx, in.Events, opt); err != nil {
+		err = found.findWithCauses(ctx, in.Events, opt)
+		if errors.Is(err, analysis.ErrTimeRange) {
+			x.Unexplained = err.Error()
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		x.WaitStates, x.Causes = found.Result, found.Causes

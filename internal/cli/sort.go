@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/compression"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -90,7 +91,7 @@ func (a *app) sortTrace(ctx context.Context, args []string, x *sortFlags) error 
 		return usageError("%s: found %s, expected OTF or PICL: the lines of a TRACE file may stand in any order, and OTF2 "+
 			"and Pallas keep the events of a location in the order of time", from, in.format.About().Title)
 	}
-	if f, ok := format.ByExtension(a.formats, to); ok && f != in.format {
+	if f, ok := format.ByExtension(a.formats, compression.PlainName(to)); ok && f != in.format {
 		return usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes "+
 			"another format", to, f.About().Title, in.format.About().Title)
 	}

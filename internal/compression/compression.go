@@ -1,5 +1,5 @@
-// Package compression recognises compressed files and archives by their first bytes, and uncompresses gzip, zstd and
-// bzip2.
+// Package compression recognises compressed files and archives by their first bytes, uncompresses gzip, zstd and bzip2,
+// and compresses with gzip and zstd.
 package compression
 
 import (
@@ -8,6 +8,8 @@ import (
 	"compress/bzip2"
 	"errors"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -25,16 +27,16 @@ type kind struct {
 	name   string
 	at     int    // offset of magic in the file
 	magic  string // bytes that identify the kind
-	reader func(io.Reader) (io.Reader, error)
+	reader func(*bufio.Reader) (io.Reader, error)
 }
 
 // kinds returns all kinds that the package recognises. Those with a reader can be uncompressed.
 func kinds() []kind {
 	return []kind{
-		{"gzip", 0, "\x1f\x8b\x08", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
+		{"gzip", 0, "\x1f\x8b\x08", newGzipReader},
 		{"zstd", 0, "\x28\xb5\x2f\xfd", readZstd},
 		{"zstd", 1, "\x2a\x4d\x18", readZstd}, // a skippable frame, with which files of pzstd begin
-		{"bzip2", 0, "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+		{"bzip2", 0, "BZh", func(r *bufio.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 		{"xz", 0, "\xfd7zXZ\x00", nil},
 		{"compress", 0, "\x1f\x9d", nil},
 		{"lz4", 0, "\x04\x22\x4d\x18", nil},
@@ -45,8 +47,60 @@ func kinds() []kind {
 }
 
 // readZstd returns a reader of the contents of r, which zstd has compressed.
-func readZstd(r io.Reader) (io.Reader, error) {
+func readZstd(r *bufio.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+}
+
+// gzipReader reads the members of a file of gzip. As gzip does, it ignores bytes 0 after the last member, with which
+// tapes fill their last block.
+type gzipReader struct {
+	*gzip.Reader
+	b *bufio.Reader
+}
+
+// newGzipReader returns a reader of the contents of b, which gzip has compressed.
+func newGzipReader(b *bufio.Reader) (io.Reader, error) {
+	r, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, err
+	}
+	r.Multistream(false)
+	return &gzipReader{r, b}, nil
+}
+
+// Read reads the next bytes of the contents.
+func (g *gzipReader) Read(p []byte) (int, error) {
+	for {
+		n, err := g.Reader.Read(p)
+		if err != io.EOF {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+		if err := g.nextMember(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// nextMember begins the next member. It returns io.EOF if only bytes 0 follow.
+func (g *gzipReader) nextMember() error {
+	for filled := false; ; filled = true {
+		c, err := g.b.Peek(1)
+		switch {
+		case len(c) == 0:
+			return err
+		case c[0] == 0:
+			g.b.Discard(1)
+		case filled:
+			return gzip.ErrHeader
+		default:
+			err := g.Reset(g.b)
+			g.Multistream(false)
+			return err
+		}
+	}
 }
 
 // find returns the kind of a file that begins with head.
@@ -57,6 +111,34 @@ func find(head []byte) (k kind, ok bool) {
 		}
 	}
 	return kind{}, false
+}
+
+// writers returns the ways of compressing by the extensions of file names. Those without a function cannot be written.
+func writers() map[string]func(io.Writer) (io.WriteCloser, error) {
+	return map[string]func(io.Writer) (io.WriteCloser, error){
+		".gz": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
+		".zst": func(w io.Writer) (io.WriteCloser, error) {
+			return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // such a writer has no goroutines that must end
+		},
+		".bz2": nil, ".xz": nil, ".lz4": nil, ".zip": nil, ".Z": nil,
+	}
+}
+
+// WriterFor returns the extension of a file name if it stands for a compression, and a function that makes a writer of
+// compressed data. The function is nil if the package cannot compress in this way.
+func WriterFor(name string) (ext string, pack func(io.Writer) (io.WriteCloser, error)) {
+	ext = filepath.Ext(name)
+	pack, ok := writers()[ext]
+	if !ok {
+		return "", nil
+	}
+	return ext, pack
+}
+
+// PlainName returns the name that a file has without compression.
+func PlainName(name string) string {
+	ext, _ := WriterFor(name)
+	return strings.TrimSuffix(name, ext)
 }
 
 // NameOf returns the name of the program that has compressed or packed a file with the first bytes head. It returns ""

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -58,6 +59,7 @@ func TestReader(t *testing.T) {
 		{"gzip", gzipped("abc\n"), "abc\n"},
 		{"gzip", append(gzipped("ab"), gzipped("c\n")...), "abc\n"},
 		{"gzip", gzipped(""), ""},
+		{"gzip", append(gzipped("abc\n"), make([]byte, 200000)...), "abc\n"}, // the end of a block of a tape
 		{"zstd", z.Bytes(), "abc\n"},
 		{"zstd", decodeHex(t, pzstdFile), "abc\n"},
 		{"bzip2", decodeHex(t, bzip2File), "abc\n"},
@@ -82,7 +84,8 @@ func TestDamage(t *testing.T) {
 	whole := gzipped(text)
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)-5] ^= 1 // of the checksum
-	for _, file := range [][]byte{whole[:len(whole)-9], whole[:5], flipped, append(bytes.Clone(whole), "tail"...)} {
+	for _, file := range [][]byte{whole[:len(whole)-9], whole[:5], flipped, append(bytes.Clone(whole), "tail"...),
+		slices.Concat(whole, make([]byte, 9), whole)} {
 		r, err := NewReader(bytes.NewReader(file))
 		if err != nil {
 			t.Fatal(err)
@@ -121,6 +124,41 @@ func TestNameOf(t *testing.T) {
 	} {
 		if got := NameOf(head); got != want || CanRead(head) != (want == "bzip2") {
 			t.Errorf("%q: found %q, expected %q", head, got, want)
+		}
+	}
+}
+
+// TestWriterFor writes compressed files and reads them again. The script compressed.txtar reads such files with gzip
+// and zstd.
+func TestWriterFor(t *testing.T) {
+	for name, want := range map[string]string{"a.etf.gz": ".gz", "a.trf.zst": ".zst", "a.bz2": "", "a.etf": ""} {
+		ext, pack := WriterFor(name)
+		if (pack != nil) != (want != "") || pack != nil && ext != want {
+			t.Fatalf("%s: found %s, %v", name, ext, pack != nil)
+		}
+		if pack == nil {
+			continue
+		}
+		var b bytes.Buffer
+		w, err := pack(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, "abc\n")
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); string(got) != "abc\n" || err != nil || r.Damage != nil || r.Name == "" {
+			t.Errorf("%s: found %q, %v, %v", name, got, err, r.Damage)
+		}
+	}
+	for name, want := range map[string]string{"a.etf.gz": "a.etf", "b.trf.bz2": "b.trf", "c.etf": "c.etf"} {
+		if got := PlainName(name); got != want {
+			t.Errorf("%s: found %s, expected %s", name, got, want)
 		}
 	}
 }
