@@ -100,7 +100,7 @@ func (r *retimer) tasksDone(k int, p waitstate.Place, x barrierTimes, begin, las
 		if v.Stretch != nil {
 			t.Time = v.Stretch(p, t.Path, t.Time)
 		}
-		tasks += r.scaled(k, t.Path, p.Location, t.Time)
+		tasks += r.scaledIn(k, t.Path, p.Location, t.Time)
 	}
 	if x.tasks > 0 {
 		early = int64(math.Round(float64(tasks) * float64(x.early) / float64(x.tasks)))
@@ -120,7 +120,7 @@ func (r *retimer) afterBarrier(k int, p waitstate.Place, begin int64, c *cause, 
 		end = max(end, c.tasks.is[k])
 		took = max(0, took-max(0, c.tasks.was-(base+wait+x.tasks-x.early)))
 	}
-	took = r.scaled(k, call.Path, p.Location, took)
+	took = r.scaledIn(k, call.Path, p.Location, took)
 	if v.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
 		took = int64(math.Round(float64(took) * v.Transfer))
 	}

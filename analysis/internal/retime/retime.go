@@ -45,7 +45,7 @@ type retimer struct {
 	times    *times
 	// changing is indexed by path, and has another element for [synclog.NoPath]: the variants in which the times of the
 	// path can change.
-	changing [][]int
+	changing [][]change
 	ends     []int64 // indexed by location and variant: the new end of the last computed call
 	counts   []int32 // indexed by location: number of computed calls
 	arrived  map[int32]*arrival
@@ -69,9 +69,16 @@ type retimer struct {
 // variant is an element of the options of a retimer.
 type variant struct {
 	Options
-	scale []float64 // indexed by path: the result of Options.Scale; nil if all are 1
+	most float64 // the greatest result of Options.Scale
 	// at is indexed by path and location: the result of Options.At. It is nil if all are 1, or if there are too many.
 	at []float64
+}
+
+// change says that times of a path can change in a variant. Most variants change few paths, of which there may be
+// millions.
+type change struct {
+	variant int
+	scale   float64 // result of Options.Scale for the path
 }
 
 // mostFactors is the largest number of paths, multiplied by the number of locations, for which variant.at is used.
@@ -129,9 +136,7 @@ func fractionFor(h *history.History, variants []variant) uint {
 	factor := 1.0
 	for i := range variants {
 		factor = max(factor, variants[i].Transfer)
-		for _, f := range variants[i].scale {
-			factor = max(factor, f)
-		}
+		factor = max(factor, variants[i].most)
 		for loc := range h.Locations {
 			if start := variants[i].Start; start != nil {
 				factor = max(factor, start(uint32(loc)))
@@ -145,7 +150,7 @@ func fractionFor(h *history.History, variants []variant) uint {
 // newRetimer returns a retimer that has computed no calls.
 func newRetimer(h *history.History, opts []Options) *retimer {
 	paths := len(h.Log.Paths)
-	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]int, paths+1),
+	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]change, paths+1),
 		ends: make([]int64, len(h.Locations)*len(opts)), counts: make([]int32, len(h.Locations)),
 		arrived: map[int32]*arrival{}, worked: map[uint32][]int64{}, ahead: map[uint32]ahead{}}
 	for _, x := range h.Log.Paths {
@@ -160,19 +165,17 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 		}
 		r.network = r.network || opt.Transfer != 1
 		r.stretched = r.stretched || opt.Transfer != 1 && opt.Stretch != nil
-		if opt.Scale != nil {
-			v.scale = make([]float64, paths+1)
-		}
 		for p := range paths + 1 {
 			path := uint32(p)
 			if p == paths {
 				path = synclog.NoPath
 			}
-			changes := opt.Stretch != nil || opt.At != nil && !tables
+			scale := 1.0
 			if opt.Scale != nil {
-				v.scale[p] = opt.Scale(path)
-				changes = changes || v.scale[p] != 1
+				scale = opt.Scale(path)
+				v.most = max(v.most, scale)
 			}
+			changes := opt.Stretch != nil || opt.At != nil && !tables || scale != 1
 			if v.at != nil {
 				for loc := range h.Locations {
 					f := opt.At(path, uint32(loc))
@@ -181,7 +184,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 				}
 			}
 			if changes {
-				r.changing[p] = append(r.changing[p], i)
+				r.changing[p] = append(r.changing[p], change{i, scale})
 			}
 		}
 	}
@@ -268,14 +271,20 @@ func latest(list, other []int64) {
 	}
 }
 
-// scaled returns a time of a path at a location in a variant, multiplied by the factors for this path and location. The
-// argument is in ticks, the result in parts of a tick.
-func (r *retimer) scaled(k int, path, loc uint32, t int64) int64 {
-	v := &r.variants[k]
-	f := 1.0
-	if v.scale != nil {
-		f = v.scale[min(path, uint32(len(v.scale)-1))]
+// scaledIn returns a time of a path at a location in a variant, multiplied by the factors for this path and location.
+// The argument is in ticks, the result in parts of a tick.
+func (r *retimer) scaledIn(k int, path, loc uint32, t int64) int64 {
+	for _, c := range r.changed(path) {
+		if c.variant == k {
+			return r.scaled(c, path, loc, t)
+		}
 	}
+	return r.times.parts(t)
+}
+
+// scaled is scaledIn for a variant that changes the path.
+func (r *retimer) scaled(c change, path, loc uint32, t int64) int64 {
+	v, f := &r.variants[c.variant], c.scale
 	switch {
 	case v.at != nil:
 		f *= v.at[int(min(path, uint32(len(r.changing)-1)))*len(r.h.Locations)+int(loc)]
@@ -289,14 +298,16 @@ func (r *retimer) scaled(k int, path, loc uint32, t int64) int64 {
 }
 
 // changed returns the variants in which the times of a path can change.
-func (r *retimer) changed(path uint32) []int { return r.changing[min(path, uint32(len(r.changing)-1))] }
+func (r *retimer) changed(path uint32) []change {
+	return r.changing[min(path, uint32(len(r.changing)-1))]
+}
 
 // add adds a time of a path at a location to a list, multiplied by the factors for this path and location. The time is
 // in ticks and can be negative.
 func (r *retimer) add(list []int64, path, loc uint32, t int64) {
 	r.shift(list, t)
-	for _, k := range r.changed(path) {
-		list[k] += r.scaled(k, path, loc, t) - r.times.parts(t)
+	for _, c := range r.changed(path) {
+		list[c.variant] += r.scaled(c, path, loc, t) - r.times.parts(t)
 	}
 }
 
@@ -306,12 +317,12 @@ func (r *retimer) addTimes(list []int64, times []synclog.PathTime, p waitstate.P
 	for i := range times {
 		x := &times[i]
 		unchanged += x.Time
-		for _, k := range r.changed(x.Path) {
+		for _, c := range r.changed(x.Path) {
 			t := x.Time
-			if f := r.variants[k].Stretch; f != nil {
+			if f := r.variants[c.variant].Stretch; f != nil {
 				t = f(p, x.Path, t)
 			}
-			list[k] += r.scaled(k, x.Path, p.Location, t) - r.times.parts(x.Time)
+			list[c.variant] += r.scaled(c, x.Path, p.Location, t) - r.times.parts(x.Time)
 		}
 	}
 	r.shift(list, unchanged)
@@ -336,7 +347,7 @@ func (r *retimer) scaleUnlogged(list []int64, path, loc uint32, t int64) {
 	}
 	for k := range list {
 		if f := r.variants[k].Transfer; f != 1 {
-			list[k] += int64(math.Round(float64(r.scaled(k, path, loc, t)) * (f - 1)))
+			list[k] += int64(math.Round(float64(r.scaledIn(k, path, loc, t)) * (f - 1)))
 		}
 	}
 }
