@@ -211,6 +211,15 @@ func (r *blockReader) keep(d *dataFile, x *Block, b []byte) {
 	r.kept[keptBlock{d, x.Offset}] = bytes.Clone(b)
 }
 
+// loadLike is [blockReader.load] for a block that probably has about the length of another one: size bytes for count
+// values. It does not change the length that load expects.
+func (r *blockReader) loadLike(d *dataFile, x *Block, size, count uint64) ([]byte, error) {
+	oldSize, oldCount := r.size, r.count
+	defer func() { r.size, r.count = oldSize, oldCount }()
+	r.size, r.count = size, count
+	return r.load(d, x)
+}
+
 // missingBlock returns the error for a block that the file is too short for.
 func missingBlock(path string, size int64, block uint64) error {
 	return archive.Damaged(path, size, "the end of the file", fmt.Sprintf("a block of values at 0x%x", block))

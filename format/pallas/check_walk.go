@@ -3,7 +3,6 @@ package pallas
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -15,12 +14,17 @@ type walk struct {
 	t       *Thread
 	root    int
 	lengths *fileWindow
+	all     int64 // number of sections of the file
 	stack   []walkFrame
 	stored  [][3]sumCursor // of each sequence: its times, durations and exclusive durations
 	// If verifies is set, the walk also compares the values of each block that it reads with the sums that the thread
 	// states. sums has the vectors of which it has read some of the blocks.
 	verifies bool
 	sums     map[*Vector]*valueSums
+	// recent holds the stored bytes of the block at recentAt while the figures of an occurrence are compared: often the
+	// durations and the exclusive durations of a sequence are one block.
+	recent   []byte
+	recentAt uint64
 }
 
 // walkFrame is an occurrence of a sequence that has begun.
@@ -44,8 +48,9 @@ func (c *checker) newWalk(t *Thread, g *outline, lengths *fileWindow) *walk {
 			return nil
 		}
 	}
-	return &walk{c: c, t: t, root: g.root, lengths: lengths, stored: make([][3]sumCursor, len(t.Sequences)),
-		stack: []walkFrame{{at: g.root, tokens: t.lists.at(g.root)}}}
+	return &walk{c: c, t: t, root: g.root, lengths: lengths, all: lengths.sectionsOf(),
+		stored: make([][3]sumCursor, len(t.Sequences)),
+		stack:  []walkFrame{{at: g.root, tokens: t.lists.at(g.root)}}}
 }
 
 // add continues the walk with the times of the next events. After the last event, all sequences have been compared.
@@ -123,6 +128,7 @@ func (w *walk) compare(f *walkFrame) (equal bool, err error) {
 	}
 	vectors := [3]*Vector{&s.Timestamps, &s.Durations, &s.Exclusive}
 	stored := &w.stored[f.at]
+	w.recent = nil
 	for i, v := range vectors {
 		if i == 2 && w.c.d.t.ABI == 16 {
 			break // its writer stored wrong exclusive durations
@@ -145,7 +151,8 @@ func (w *walk) compare(f *walkFrame) (equal bool, err error) {
 type sumCursor struct {
 	block, at int
 	values    []uint64
-	fromHead  uint64 // number of values that next has taken from the head of the current block
+	fromHead  uint32 // number of values that next has taken from the head of the current block
+	stored    uint32 // number of stored bytes of the block before
 }
 
 // next returns the next value of a vector. ok is false if there is none, if its block cannot be read, or if the block
@@ -161,7 +168,7 @@ func (w *walk) next(s *sumCursor, v *Vector) (n uint64, ok bool) {
 			if s.fromHead == 0 && w.verifies && !w.verify(v, x) {
 				return 0, false
 			}
-			if s.fromHead < x.Count {
+			if uint64(s.fromHead) < x.Count {
 				s.fromHead++
 				return values[s.fromHead-1], true
 			}
@@ -170,7 +177,7 @@ func (w *walk) next(s *sumCursor, v *Vector) (n uint64, ok bool) {
 			continue
 		}
 		s.at = 0
-		if s.values, ok = w.read(s.values[:0], v, x); !ok || w.verifies && !w.agrees(v, x, s.values) {
+		if ok = w.read(s, v, x); !ok || w.verifies && !w.agrees(v, x, s.values) {
 			return 0, false
 		}
 		s.block++
@@ -179,22 +186,40 @@ func (w *walk) next(s *sumCursor, v *Vector) (n uint64, ok bool) {
 	return s.values[s.at-1], true
 }
 
-// read appends the values of a block to dst. The only block of a vector is near the blocks of the sequences that ended
-// before, and the file has these in the same order.
-func (w *walk) read(dst []uint64, v *Vector, x *Block) (_ []uint64, ok bool) {
-	r, d := w.c.r, w.t.durations
-	if len(v.Blocks) > 1 || x.Count > maxBlock {
-		dst, err := r.read(dst, d, v, x)
-		return dst, err == nil
+// read sets the values of a cursor to those of a block.
+func (w *walk) read(s *sumCursor, v *Vector, x *Block) (ok bool) {
+	d := w.t.durations
+	if x.Count > maxBlock || d.valueBytes > alwaysBytes && d.checkExpansion(x) != nil {
+		return false
 	}
-	if d.valueBytes > alwaysBytes && d.checkExpansion(x) != nil {
-		return dst, false
-	}
-	b, err := w.lengths.block(x)
+	b, err := w.load(s, v, x)
 	if err == nil {
-		dst, err = r.decode(dst, b, d.path, v, x)
+		s.values, err = w.c.r.decode(s.values[:0], b, d.path, v, x)
 	}
-	return dst, err == nil
+	return err == nil
+}
+
+// load returns the stored bytes of a block. Many blocks are near those of the sequences that ended before, and are read
+// with them in sections, until these have as many bytes as the file. Blocks of one vector have similar lengths.
+func (w *walk) load(s *sumCursor, v *Vector, x *Block) (b []byte, err error) {
+	if b := w.lengths.held(x); b != nil {
+		return b, nil
+	}
+	if w.all <= int64(len(w.lengths.sections)) || len(v.Blocks) == 1 && w.lengths.loads < w.all {
+		return w.lengths.block(x)
+	}
+	if w.recent != nil && w.recentAt == x.Offset {
+		return w.recent, nil
+	}
+	count := uint64(1)
+	if s.block > 0 {
+		count = max(1, v.Blocks[s.block-1].Count)
+	}
+	if b, err = w.c.r.loadLike(w.t.durations, x, uint64(s.stored), count); err == nil {
+		s.stored = uint32(len(b))
+		w.recent, w.recentAt = b, x.Offset
+	}
+	return b, err
 }
 
 // verify reads a block whose values are also in its head, and reports whether the block agrees.
@@ -203,7 +228,7 @@ func (w *walk) verify(v *Vector, x *Block) (ok bool) {
 		return true
 	}
 	c := w.c
-	b, err := w.lengths.block(x)
+	b, err := w.load(&sumCursor{}, v, x)
 	if err == nil {
 		c.values, err = c.r.decode(c.values[:0], b, w.t.durations.path, v, x)
 	}
@@ -266,11 +291,8 @@ func (s *scanCheck) finish(ctx context.Context, x *replay) bool {
 	if s.defect || len(s.walk.stack) > 0 || x.differs || c.checkFile(t, s.g) != nil {
 		return false
 	}
-	times := &fileWindow{d: t.times}
 	for i := range t.Events {
-		v := &t.Events[i].Timestamps
-		if slices.ContainsFunc(v.Blocks, func(x Block) bool { return x.Count <= 2 }) &&
-			c.checkVector(t, times, v, "event", i) != nil || times.missing {
+		if !s.headsAgree(&t.Events[i].Timestamps) {
 			return false
 		}
 	}
@@ -291,4 +313,22 @@ func (s *scanCheck) finish(ctx context.Context, x *replay) bool {
 		}
 	}
 	return len(c.opt.Report.Rules()) == 0
+}
+
+// headsAgree reports whether the blocks of an event of whose times the scan has read only the head agree with it.
+func (s *scanCheck) headsAgree(v *Vector) bool {
+	for i := range v.Blocks {
+		x := &v.Blocks[i]
+		if _, inHead := v.headValues(x); !inHead || x.Count == 0 {
+			continue
+		}
+		b, err := s.c.r.loadLike(s.t.times, x, 0, 1)
+		if err == nil {
+			s.c.values, err = s.c.r.decode(s.c.values[:0], b, s.t.times.path, v, x)
+		}
+		if sums := newValueSums(); err != nil || sums.add(v, x, s.c.values) != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -19,6 +19,7 @@ type fileWindow struct {
 	missing  bool // the file is missing, and has already been reported as missing
 	sections [8]section
 	uses     uint64 // number of uses of sections
+	loads    int64  // number of sections that were read
 	side     []byte // bytes of a block that is too large for a section
 }
 
@@ -51,23 +52,52 @@ func (w *fileWindow) block(x *Block) ([]byte, error) {
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
+// held returns the stored bytes of a block if a section has them. They are valid until the next call.
+func (w *fileWindow) held(x *Block) []byte {
+	if head := w.find(x.Offset, 8); head != nil {
+		return w.find(x.Offset+8, binary.LittleEndian.Uint64(head))
+	}
+	return nil
+}
+
+// sectionsOf returns the number of sections of the file.
+func (w *fileWindow) sectionsOf() (n int64) {
+	w.d.withFile(func(_ format.DataFile, size int64) error {
+		n = (size + sectionBytes - 1) / sectionBytes
+		return nil
+	}) // bytes reports a file that cannot be opened
+	return n
+}
+
+// find returns the n bytes of the file at offset at if a section has them, or else nil.
+func (w *fileWindow) find(at, n uint64) []byte {
+	number, from := at/sectionBytes, at%sectionBytes
+	for i := range w.sections {
+		x := &w.sections[i]
+		if size := uint64(len(x.b)); x.number == number && from < size && n <= size-from {
+			w.uses++
+			x.used = w.uses
+			return x.b[from : from+n]
+		}
+	}
+	return nil
+}
+
 // bytes returns the n bytes of the file at offset at. They are valid until the next call. block is the offset
 // of the block that contains these bytes, for error messages.
 func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
+	b := w.find(at, n)
+	if b != nil {
+		return b, nil
+	}
 	number, from := at/sectionBytes, at%sectionBytes
 	w.uses++
 	oldest := &w.sections[0]
 	for i := range w.sections {
-		x := &w.sections[i]
-		if size := uint64(len(x.b)); x.number == number && from < size && n <= size-from {
-			x.used = w.uses
-			return x.b[from : from+n], nil
-		}
-		if x.used < oldest.used {
+		if x := &w.sections[i]; x.used < oldest.used {
 			oldest = x
 		}
 	}
-	var b []byte
 	err := w.d.withFile(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
 			return missingBlock(w.d.path, size, block)
@@ -78,6 +108,7 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 			return readAt(f, b, at)
 		}
 		have := min(sectionBytes+overlapBytes, uint64(size)-number*sectionBytes)
+		w.loads++
 		oldest.number, oldest.used = number, w.uses
 		oldest.b = slices.Grow(oldest.b[:0], int(have))[:have]
 		err := readAt(f, oldest.b, number*sectionBytes)
