@@ -189,7 +189,7 @@ func TestShortVisits(t *testing.T) {
 func TestEqualEnds(t *testing.T) {
 	for _, ranks := range testtrace.Orders() {
 		h := read(t, format.Recorded(testtrace.Chain(ranks)))
-		for factor, expected := range map[float64]int64{0: 10, 0.5: 105, 1: 200} {
+		for factor, expected := range map[float64]int64{0: 10, 0.5: 105, 1: 200, 1e12: 200e12} {
 			opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
 				if isIn(h, path, "main") {
 					return factor
