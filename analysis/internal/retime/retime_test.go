@@ -185,7 +185,8 @@ func TestShortVisits(t *testing.T) {
 }
 
 // TestEqualEnds checks calls that end when the call that they wait for begins, in [testtrace.Chain]. With the factor
-// 0.5 for the computation, b has the message at 50, sends until 60, and ends at 60 + 45.
+// 0.5 for the computation, b has the message at 50, sends until 60, and ends at 60 + 45. With 1e12, c has a message at
+// 100e12, and computes as long.
 func TestEqualEnds(t *testing.T) {
 	for _, ranks := range testtrace.Orders() {
 		h := read(t, format.Recorded(testtrace.Chain(ranks)))
