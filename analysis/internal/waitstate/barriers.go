@@ -297,7 +297,8 @@ func join[K comparable, N int64 | uint64](open map[K][]Member, k K, m Member, co
 func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	o.Root = -1
 	if len(o.Members) < 2 {
-		if o.Finalize && e.barriers.worlds != nil { // the world may be the last one to finalise MPI
+		// The critical path may end here: the world may be the last one to finalise MPI, or the process the only one.
+		if o.Finalize && (e.barriers.worlds != nil || e.isOnlyProcess(o.Members[0].Place.Location)) {
 			e.reportOperation(o)
 		}
 		return
@@ -315,6 +316,14 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 		}
 	}
 	e.reportOperation(o)
+}
+
+// isOnlyProcess reports whether all threads with events belong to the process of a location.
+func (e *engine) isOnlyProcess(location uint32) bool {
+	process := e.defs.ProcessOf(location)
+	return !slices.ContainsFunc(e.log.Locations(), func(l uint32) bool {
+		return l != location && !e.defs.IsStream(l) && (process == trace.NoRef || e.defs.ProcessOf(l) != process)
+	})
 }
 
 // finishBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
