@@ -79,7 +79,7 @@ var unjudged = [waitstate.UnjudgedKinds]struct {
 		"who waits for whom is not known in operations of this kind, such as the creation of a communicator"},
 	waitstate.UnknownBarrier: {"barrier call", "barrier calls",
 		"the trace does not record which calls belong to the same barrier"},
-	waitstate.IncompleteBarrier: {"barrier call", "barrier calls", "calls of other threads of the team are missing"},
+	waitstate.IncompleteBarrier: {"barrier call", "barrier calls", "the trace has no calls of other threads that belong to the same barrier"},
 	waitstate.UnrecordedWindow: {"call of one-sided synchronisation", "calls of one-sided synchronisation",
 		"no events are recorded inside, so the window and the partners are unknown"},
 	waitstate.UnmatchedWindow: {"call of one-sided synchronisation", "calls of one-sided synchronisation",

@@ -225,11 +225,14 @@ func (e *engine) processUnteamed(c *synclog.Call, m Member) {
 	}
 }
 
-// endRound judges a complete round of a barrier. A round with a single visit counts as unjudged.
+// endRound judges a complete round of a barrier. A round with a single visit counts as unjudged, unless the process has
+// no other thread for which it could wait.
 func (e *engine) endRound(barrier uint64, r *round) {
 	delete(e.barriers.rounds, barrier)
 	if len(r.members) == 1 {
-		e.countUnjudged(IncompleteBarrier, r.members)
+		if !e.isOnlyThread(r.members[0].Place.Location) {
+			e.countUnjudged(IncompleteBarrier, r.members)
+		}
 		return
 	}
 	if r.pattern == ImplicitBarrier {
@@ -324,6 +327,17 @@ func (e *engine) isOnlyProcess(location uint32) bool {
 	return !slices.ContainsFunc(e.log.Locations(), func(l uint32) bool {
 		return l != location && !e.defs.IsStream(l) && (process == trace.NoRef || e.defs.ProcessOf(l) != process)
 	})
+}
+
+// isOnlyThread reports whether the trace defines no other thread in the process of a location.
+func (e *engine) isOnlyThread(location uint32) bool {
+	process := e.defs.ProcessOf(location)
+	for l := range uint32(e.defs.Locations.Len()) {
+		if l != location && e.defs.ProcessOf(l) == process && !e.defs.IsStream(l) {
+			return false
+		}
+	}
+	return process != trace.NoRef
 }
 
 // finishBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
