@@ -341,8 +341,8 @@ type lateTimes struct {
 	inTurn              bool              // the locations work one after another, which explains the waits
 }
 
-// leastInTurn is the least share of the time of a path that locations other than the slowest one have, if locations work
-// one after another.
+// leastInTurn is the least share of the time of a path that locations other than the slowest one have, if locations
+// work one after another.
 const leastInTurn = 0.05
 
 // inTurn reports whether the n locations of a call path work one after another: during more than half of the path's

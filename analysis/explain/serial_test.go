@@ -8,12 +8,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSerialPartBesideStraggler checks that work of a single rank is no chain of locations that work one after another,
-// even if its costs are more than twice the times for which the other ranks wait for it. In each of 20 rounds, rank 0
-// reads for 1000 ticks, for which the 15 other ranks wait in MPI_Bcast. Then all compute for 10 000 ticks, odd ranks for
-// 2000 more, and the last one for 30 000 more. Each odd rank sends to the rank before it, and all meet at a barrier. The
-// later waits are for ranks that have waited for rank 0, so that reading has long-term costs, too. Without reading, each
-// round is 1000 ticks shorter.
+// TestSerialPartBesideStraggler checks that work of a single rank is no chain of locations that work one after
+// another, even if its costs are more than twice the times for which the other ranks wait for it. In each of 20
+// rounds, rank 0 reads for 1000 ticks, for which the 15 other ranks wait in MPI_Bcast. Then all compute for 10 000
+// ticks, odd ranks for 2000 more, and the last one for 30 000 more. Each odd rank sends to the rank before it, and all
+// meet at a barrier. The later waits are for ranks that have waited for rank 0, so that reading has long-term costs,
+// too. Without reading, each round is 1000 ticks shorter.
 func TestSerialPartBesideStraggler(t *testing.T) {
 	const n, rounds, read = 16, 20, 1000
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))

@@ -10,7 +10,8 @@ import (
 )
 
 // TestNestedLocks checks that waits for a nested lock of OpenMP, or a recursive mutex of POSIX threads, end when its
-// holder releases it the last time. In all traces, thread 0 acquires the lock at 0, again before 20, and releases it at 40; thread 1 waits from 10 on: for 30.
+// holder releases it the last time. In all traces, thread 0 acquires the lock at 0, again before 20, and releases it at
+// 40; thread 1 waits from 10 on: for 30.
 func TestNestedLocks(t *testing.T) {
 	for name, events := range map[string]func(x *threadTrace){
 		// Score-P gives the inner acquisition and release the order of the outer ones.
