@@ -384,8 +384,13 @@ func (ex *explainer) formatDuration(t float64) string {
 	return ex.page.Clock.FormatDuration(int64(t))
 }
 
-// formatPercent formats a share as a whole number of percent.
-func formatPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// formatPercent formats a share as a whole number of percent or, below 1 %, in tenths of a percent.
+func formatPercent(share float64) string {
+	if 0 < share && share < 0.01 {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
 
 // setVerdict sets the sentence about the efficiency and the largest loss.
 func (ex *explainer) setVerdict() {
