@@ -357,9 +357,9 @@ func TestSerialWorkOfOneProcess(t *testing.T) {
 	}
 }
 
-// TestSmallSerialShare checks the title for a share below 1 %. In each of 5 iterations of 120.06 ms, one of 32 processes
-// works alone for 20 ms and the others for 5 µs, and 3 of their 4 threads are idle. So 3/4 · (20 + 32 · 0.005) ms / 32
-// of 120.06 ms are lost: 0.4 %.
+// TestSmallSerialShare checks the title for a share below 1 %. In each of 5 iterations of 120.06 ms, one of 32
+// processes works alone for 20 ms and the others for 5 µs, and 3 of their 4 threads are idle. So
+// 3/4 · (20 + 32 · 0.005) ms / 32 of 120.06 ms are lost: 0.4 %.
 func TestSmallSerialShare(t *testing.T) {
 	g := generated(t, generate.Options{Locations: 32, Threads: 4, Events: 8000,
 		Problems: generate.Problems{LateSender: 20 * ms}})
