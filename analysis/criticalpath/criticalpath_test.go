@@ -135,6 +135,29 @@ func TestPathOfRuns(t *testing.T) {
 	}
 }
 
+// TestPathOfSingleProcess checks that the path of one of the processes of hand also begins at MPI_Init, at 10, and ends
+// at MPI_Finalize, at 1700, 1720 and 1740 (make_hand.py). In a window in which a process calls MPI_Finalize and others
+// work on, it ends with the window.
+func TestPathOfSingleProcess(t *testing.T) {
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource("../waits/testdata/hand/traces.otf2"),
+		&format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	check := func(name string, part format.Events, begin, end int64) {
+		if r := findIn(t, part); r.Begin != begin || r.End != end || r.Length != end-begin {
+			t.Errorf("%s: found a path of %d from %d to %d, expected one from %d to %d", name, r.Length, r.Begin,
+				r.End, begin, end)
+		}
+	}
+	for i, end := range []int64{1700, 1720, 1740} {
+		wanted := func(loc uint32) bool { return loc == uint32(i) }
+		check(fmt.Sprint("process ", i), transform.Filter(d, transform.FilterOptions{Location: wanted}), 10, end)
+	}
+	check("window", transform.CutRunning(d, trace.Window{From: 0, To: 1710}, nil), 10, 1710)
+}
+
 // TestPathOfNestedTeams checks that the path of nested parallel regions continues at the thread that has started the
 // team. Thread 0 starts threads 0 and 1 at 10. Both start a team of two, thread 0 at 42 and thread 1 at 40, and both
 // teams begin their work after both starts. Thread 1 works longest, until 200, and thread 0 waits for it from 150 on.

@@ -90,7 +90,7 @@ type Confidence string
 // These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
 // causality, or if its gain is unknown. It has MediumConfidence if calls that could not be judged take at least
 // leastShare of the time of all threads and streams, if their time is unknown, or if the trace lacks members of
-// communicators.
+// communicators or the begins of parallel regions.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -244,6 +244,11 @@ func (ex *explainer) listUnjudged() {
 			"unknown when these members come, so the waits count as communication")
 		ex.confidence = MediumConfidence
 	}
+	if ex.lacksForks() {
+		ex.page.Unjudged = append(ex.page.Unjudged, "begins of parallel regions: the trace does not record which thread "+
+			"starts the others, so weft lets them begin no earlier, and gains may be too small")
+		ex.confidence = MediumConfidence
+	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
 		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("clocks differ: %s received before being sent and %s left "+
 			"before all have come, by up to %s; weft align corrects them",
@@ -265,6 +270,29 @@ func (ex *explainer) listUnjudged() {
 	case !efficiency.HasCounters(d):
 		ex.page.Unjudged = append(ex.page.Unjudged, "instructions and cycles: the trace has other counters only")
 	}
+}
+
+// lacksForks reports whether later threads of a process work in parallel regions, and the trace does not record for
+// any thread of this process when it begins to work in a team.
+func (ex *explainer) lacksForks() bool {
+	l, later := ex.h.Log, ex.h.Log.Defs.LaterThreads()
+	teams := map[uint32]bool{} // processes whose threads work in teams
+	for _, loc := range l.Locations() {
+		if l.InTeams(loc) {
+			teams[l.Defs.ProcessOf(loc)] = true
+		}
+	}
+	for at := range ex.own {
+		if int64(at.Location) >= int64(len(later)) || !later[at.Location] || teams[l.Defs.ProcessOf(at.Location)] {
+			continue
+		}
+		for p := at.Path; p != synclog.NoPath; p = l.Paths[p].Parent {
+			if l.Role(p) == trace.ForkRole {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // summarizeTimes sets the waiting time and the regions with the most time on the page.
@@ -356,8 +384,13 @@ func (ex *explainer) formatDuration(t float64) string {
 	return ex.page.Clock.FormatDuration(int64(t))
 }
 
-// formatPercent formats a share as a whole number of percent.
-func formatPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// formatPercent formats a share as a whole number of percent or, below 1 %, in tenths of a percent.
+func formatPercent(share float64) string {
+	if 0 < share && share < 0.01 {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
 
 // setVerdict sets the sentence about the efficiency and the largest loss.
 func (ex *explainer) setVerdict() {

@@ -341,13 +341,17 @@ type lateTimes struct {
 	inTurn              bool              // the locations work one after another, which explains the waits
 }
 
+// leastInTurn is the least share of the time of a path that locations other than the slowest one have, if locations
+// work one after another.
+const leastInTurn = 0.05
+
 // inTurn reports whether the n locations of a call path work one after another: during more than half of the path's
 // time, all others wait for it. Neither the greatest gain of equal times, which n locations have, nor the difference of
 // the times of locations, for which n - 1 locations wait, explains half of these waits.
 func inTurn(d *delay, t lateTimes, gain int64) bool {
 	n, mean := float64(len(t.all)), t.all.Mean()
 	most := float64(t.all[len(t.all)-1].Time)
-	return d.path != synclog.NoPath && n > 1 && d.cost > causeShare*(n-1)*n*mean &&
+	return d.path != synclog.NoPath && n*mean-most >= leastInTurn*n*mean && d.cost > causeShare*(n-1)*n*mean &&
 		n*float64(gain) < causeShare*d.cost && (n-1)*(most-mean) < causeShare*d.cost
 }
 

@@ -356,3 +356,15 @@ func TestSerialWorkOfOneProcess(t *testing.T) {
 		t.Errorf("found %s with gain %d first, expected serial with %d", f.ID, f.Gain, want)
 	}
 }
+
+// TestSmallSerialShare checks the title for a share below 1 %. In each of 5 iterations of 120.06 ms, one of 32
+// processes works alone for 20 ms and the others for 5 µs, and 3 of their 4 threads are idle. So
+// 3/4 · (20 + 32 · 0.005) ms / 32 of 120.06 ms are lost: 0.4 %.
+func TestSmallSerialShare(t *testing.T) {
+	g := generated(t, generate.Options{Locations: 32, Threads: 4, Events: 8000,
+		Problems: generate.Problems{LateSender: 20 * ms}})
+	expected := "One thread of a process works alone for 0.4 % of the time of all threads"
+	if f := find(t, explained(t, g), "serial"); f.Title != expected {
+		t.Errorf("found %q, expected %q", f.Title, expected)
+	}
+}

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestNestedLocks checks that waits for a nested lock of OpenMP end when its holder releases it the last time. In both
-// traces, thread 0 acquires the lock at 0, again before 20, and releases it at 40; thread 1 waits from 10 on: for 30.
+// TestNestedLocks checks that waits for a nested lock of OpenMP, or a recursive mutex of POSIX threads, end when its
+// holder releases it the last time. In all traces, thread 0 acquires the lock at 0, again before 20, and releases it at
+// 40; thread 1 waits from 10 on: for 30.
 func TestNestedLocks(t *testing.T) {
 	for name, events := range map[string]func(x *threadTrace){
 		// Score-P gives the inner acquisition and release the order of the outer ones.
@@ -31,6 +32,15 @@ func TestNestedLocks(t *testing.T) {
 			unset(0, 40, 1)
 			set(1, 10, 41, 2)
 			unset(1, 60, 2)
+		},
+		// The call of thread 0 that releases the mutex at 40 ends when thread 1 has the mutex.
+		"calls of POSIX threads": func(x *threadTrace) {
+			x.call(0, "pthread_mutex_lock", 0, 1, "mutex", 7)
+			x.call(0, "pthread_mutex_lock", 15, 16, "mutex", 7)
+			x.call(0, "pthread_mutex_unlock", 20, 21, "mutex", 7)
+			x.call(0, "pthread_mutex_unlock", 40, 45, "mutex", 7)
+			x.call(1, "pthread_mutex_lock", 10, 41, "mutex", 7)
+			x.call(1, "pthread_mutex_unlock", 60, 61, "mutex", 7)
 		},
 		// EZTrace with OMPT counts requests: the inner one at thread 0 is the third one, and it does not end. The release
 		// has the number of the last request.

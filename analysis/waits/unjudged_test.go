@@ -360,3 +360,19 @@ func TestWrongOrderAfterUnmatched(t *testing.T) {
 		}
 	}
 }
+
+// TestBarrierOfSingleThread checks a barrier of a team that the trace does not record, with a single visit. If the
+// process has another thread, this thread may be in the barrier without a record. Otherwise there is no wait.
+func TestBarrierOfSingleThread(t *testing.T) {
+	for threads, expected := range map[int]int64{1: 0, 2: 1} {
+		x := newThreads(threads)
+		x.call(0, "OpenMP implicit barrier", 20, 30, "", 0)
+		found := int64(0)
+		for _, u := range find(t, format.Recorded(x.Recorder), waits.Options{}).Unjudged {
+			found += u.Count
+		}
+		if found != expected {
+			t.Errorf("%d threads: found %d unjudged calls, expected %d", threads, found, expected)
+		}
+	}
+}

@@ -225,11 +225,14 @@ func (e *engine) processUnteamed(c *synclog.Call, m Member) {
 	}
 }
 
-// endRound judges a complete round of a barrier. A round with a single visit counts as unjudged.
+// endRound judges a complete round of a barrier. A round with a single visit counts as unjudged, unless the process has
+// no other thread for which it could wait.
 func (e *engine) endRound(barrier uint64, r *round) {
 	delete(e.barriers.rounds, barrier)
 	if len(r.members) == 1 {
-		e.countUnjudged(IncompleteBarrier, r.members)
+		if !e.isOnlyThread(r.members[0].Place.Location) {
+			e.countUnjudged(IncompleteBarrier, r.members)
+		}
 		return
 	}
 	if r.pattern == ImplicitBarrier {
@@ -297,7 +300,8 @@ func join[K comparable, N int64 | uint64](open map[K][]Member, k K, m Member, co
 func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	o.Root = -1
 	if len(o.Members) < 2 {
-		if o.Finalize && e.barriers.worlds != nil { // the world may be the last one to finalise MPI
+		// The critical path may end here: the world may be the last one to finalise MPI, or the process the only one.
+		if o.Finalize && (e.barriers.worlds != nil || e.isOnlyProcess(o.Members[0].Place.Location)) {
 			e.reportOperation(o)
 		}
 		return
@@ -315,6 +319,25 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 		}
 	}
 	e.reportOperation(o)
+}
+
+// isOnlyProcess reports whether all threads with events belong to the process of a location.
+func (e *engine) isOnlyProcess(location uint32) bool {
+	process := e.defs.ProcessOf(location)
+	return !slices.ContainsFunc(e.log.Locations(), func(l uint32) bool {
+		return l != location && !e.defs.IsStream(l) && (process == trace.NoRef || e.defs.ProcessOf(l) != process)
+	})
+}
+
+// isOnlyThread reports whether the trace defines no other thread in the process of a location.
+func (e *engine) isOnlyThread(location uint32) bool {
+	process := e.defs.ProcessOf(location)
+	for l := range uint32(e.defs.Locations.Len()) {
+		if l != location && e.defs.ProcessOf(l) == process && !e.defs.IsStream(l) {
+			return false
+		}
+	}
+	return process != trace.NoRef
 }
 
 // finishBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
