@@ -30,6 +30,7 @@ type barriers struct {
 	next    map[visitor]int64
 	regions map[regionOfWorld][]int64 // the number of visits of each location, ascending
 	worlds  []uint32                  // the world of each location; nil if the trace has only one world
+	threads map[uint32]int            // by process: the number of its threads; nil until it is needed
 }
 
 // team is a team of threads, which belongs to one process. Recorders may give the teams of all processes the same
@@ -331,13 +332,16 @@ func (e *engine) isOnlyProcess(location uint32) bool {
 
 // isOnlyThread reports whether the trace defines no other thread in the process of a location.
 func (e *engine) isOnlyThread(location uint32) bool {
-	process := e.defs.ProcessOf(location)
-	for l := range uint32(e.defs.Locations.Len()) {
-		if l != location && e.defs.ProcessOf(l) == process && !e.defs.IsStream(l) {
-			return false
+	if e.barriers.threads == nil {
+		e.barriers.threads = map[uint32]int{}
+		for l := range uint32(e.defs.Locations.Len()) {
+			if !e.defs.IsStream(l) {
+				e.barriers.threads[e.defs.ProcessOf(l)]++
+			}
 		}
 	}
-	return process != trace.NoRef
+	process := e.defs.ProcessOf(location)
+	return process != trace.NoRef && e.barriers.threads[process] == 1
 }
 
 // finishBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
