@@ -28,8 +28,8 @@ func (c *Copy) Close() error { return c.file.Close() }
 
 // Stream copies the uncompressed contents of a stream, which open opens, to a temporary file. path is the name of the
 // stream in messages. Before it copies more than the first [format.HeadSize] bytes, Stream calls accept with a source
-// that consists of these only. If accept returns an error, Stream returns it and reads no more. Stream also returns when
-// the context is cancelled, even if the stream delivers nothing or if no process writes to the pipe.
+// that consists of these only. If accept returns an error, Stream returns it and reads no more. Stream also returns
+// when the context is cancelled, even if the stream delivers nothing or if no process writes to the pipe.
 func Stream(ctx context.Context, path string, open func() (io.ReadCloser, error),
 	accept func(head format.Source) error) (*Copy, error) {
 	type result struct {
