@@ -223,3 +223,34 @@ func lossCounts(t *testing.T, text string) map[string]int64 {
 	}
 	return counts
 }
+
+// TestScopesThatOTFShows converts markers of each scope to OTF. otfprint prints process 0 for that of the whole trace,
+// and process 2 for that of the second location. So only the duration of the first one, and the four other scopes,
+// count as not shown.
+func TestScopesThatOTFShows(t *testing.T) {
+	in := scopedArchive(t)
+	for _, flags := range [][]string{nil, {"--plain"}} {
+		path := filepath.Join(t.TempDir(), "a.otf")
+		code, out, errs := runWeft(t, slices.Concat([]string{"convert", "--allow-loss", "--json"}, flags,
+			[]string{in, path})...)
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
+			t.Fatalf("exit %d, %v, %s", code, err, errs)
+		}
+		got := map[string]int64{}
+		for _, r := range rows {
+			if r.Kind == "marker" {
+				got[r.Field] = r.Count
+			}
+		}
+		if want := map[string]int64{"duration": 1, "scope scopeRef": 4}; !maps.Equal(got, want) {
+			t.Errorf("%v: found %v, expected %v", flags, got, want)
+		}
+		text, _ := runTool(t, path, "otfprint")
+		for _, want := range []string{`process 0, text "first half"`, `process 2, text "rank 1 here"`} {
+			if text != nil && !strings.Contains(string(text), want) {
+				t.Errorf("%v: found no %s in otfprint's text", flags, want)
+			}
+		}
+	}
+}
