@@ -2,8 +2,9 @@
 
     python3 noranks.py FOLDER [RANK]
 
-With RANK, the archive has a message to this rank of a communicator of the first location only. 4294967294 is the rank that EZTrace records for MPI_PROC_NULL. One event has attributes that refer to a place in the
-source and to an interrupt generator.
+4294967294 is the rank that EZTrace records for MPI_PROC_NULL. One event has attributes that refer to a place in the
+source and to an interrupt generator. With RANK, the archive has a message to this rank of a communicator of the first
+location only.
 """
 import sys
 
