@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// headSize is the number of bytes from the beginning of a file that probes get.
-const headSize = 64 << 10
+// HeadSize is the number of bytes from the beginning of a file that [Detect] gives to probes.
+const HeadSize = 64 << 10
 
 // ErrDamaged is wrapped by errors about files that are too damaged to continue reading.
 var ErrDamaged = errors.New("trace is damaged")
@@ -29,7 +29,7 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, headSize)
+	head := make([]byte, HeadSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
@@ -65,7 +65,7 @@ func isBlank(text []byte) bool {
 
 // isBlankToEnd reports whether the rest of a file has only space characters.
 func isBlankToEnd(r io.Reader) bool {
-	buf := make([]byte, headSize)
+	buf := make([]byte, HeadSize)
 	for {
 		n, err := r.Read(buf)
 		if !isBlank(buf[:n]) {

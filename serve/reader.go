@@ -57,7 +57,8 @@ func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Sou
 // unpack makes the reader read a temporary copy of the contents of the trace, which is compressed.
 func (rd *reader) unpack(ctx context.Context) error {
 	src := rd.src
-	c, err := unpack.Stream(ctx, src.Path, func() (io.ReadCloser, error) { return src.FS.Open(src.Name) })
+	c, err := unpack.Stream(ctx, src.Path, func() (io.ReadCloser, error) { return src.FS.Open(src.Name) },
+		func(format.Source) error { return nil })
 	if err != nil {
 		return err
 	}

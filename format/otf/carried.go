@@ -480,7 +480,8 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.truncate(r)
 	}
-	if e.setMarkerProcess(c, r); r.Process != e.places[c.Location()].process && !e.plain {
+	scoped := e.setMarkerProcess(c, r)
+	if r.Process != e.places[c.Location()].process && !e.plain {
 		e.addCarrier(r, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
 	}
 	x, ok := e.decode(c, r, false)
@@ -529,6 +530,13 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 			e.loss.Add(e.defs.Spec(k).Name, "", format.Degraded, "becomes a comment with its name and attributes", 1)
 		case k == trace.Generic && r.Type == EventComment:
 			e.rows.NoteField(c, "")
+		case scoped:
+			if duration := c.Op(0); duration != 0 && duration != trace.Undefined {
+				e.rows.NoteOperands(c, 1)
+			}
+			if carrier.LacksAttributes(c, &x) {
+				e.rows.NoteAttributes(c)
+			}
 		default:
 			e.rows.Note(c, &x)
 		}

@@ -316,20 +316,22 @@ var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 
 
 // setMarkerProcess sets the process of a marker from an OTF2 trace to the location to which the marker's scope
 // refers, if the scope is a single location, and to 0, if the scope is the whole trace. In OTF2, markers have both a
-// location and a scope.
-func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
+// location and a scope. It reports whether the process shows the scope.
+func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) bool {
 	const scope, global, location = 1, 0, 1
 	ops := c.Ops()
 	if r.Type != Marker || len(ops) != 3 || ops[scope] > location {
-		return
+		return false
 	}
 	if ops[scope] == global {
 		r.Process = 0
-		return
+		return true
 	}
-	if i, ok := e.locationWithID(strconv.FormatUint(ops[2], 10)); ok {
+	i, ok := e.locationWithID(strconv.FormatUint(ops[2], 10))
+	if ok {
 		r.Process = e.place(i).process
 	}
+	return ok
 }
 
 // locationWithID returns the location with an id.

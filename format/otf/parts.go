@@ -1,10 +1,12 @@
 package otf
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -111,6 +113,16 @@ type joiner struct {
 	contents map[streamType]map[string]uint64
 	records  map[*Record]bool     // records that define an entry of the written trace
 	groups   map[streamToken]bool // written tokens of groups of processes
+	// pairs holds the key-value pairs of the written definitions. dropped counts the definitions that are not written
+	// and whose pairs differ from those of the written one.
+	pairs   map[writtenDefinition][]KeyValue
+	dropped int64
+}
+
+// writtenDefinition identifies a definition by its type and its written token.
+type writtenDefinition struct {
+	typ Type
+	at  streamToken
 }
 
 // streamType is a record type together with a stream. It identifies the definitions of that type in that
@@ -207,7 +219,8 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 // join returns the definitions of all sources, with the tokens with which they are written.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	j := &joiner{merged: len(sources) > 1, global: e.original.global, greatest: map[Type]uint64{},
-		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}, groups: map[streamToken]bool{}}
+		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}, groups: map[streamToken]bool{},
+		pairs: map[writtenDefinition][]KeyValue{}}
 	j.globalWithoutTokens = j.global && (!j.merged || !e.defaultStreams)
 	e.original.entries = j.records
 	for i := range j.used {
@@ -227,6 +240,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	for i, s := range sources {
 		records = append(records, j.addNew(s, lists[i])...)
 	}
+	e.loss.Add("definition", "key-values", format.Degraded, "those of an equal definition stand for them", j.dropped)
 	for _, typ := range []Type{DefProcess, DefProcessGroup, DefFunction, DefCounter, DefKeyValue, DefFile, DefMarker} {
 		space, table := tokensOfDefinitions[typ].own, e.tokens.ofType(typ)
 		for entry, token := range j.entries[space] {
@@ -285,16 +299,21 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 	drop := map[*Record]bool{}
 	for _, typ := range joinOrder {
 		for _, r := range list {
-			if r.Type == typ && !j.assign(s, r) {
+			if own := r.scope(); r.Type == typ && !j.assign(s, r) {
 				drop[r] = true
+				r.Token = s.tokens[tokensOfDefinitions[typ].own][own]
+				s.translateKeys(r)
+				j.notePairs(r, false)
 			}
 		}
 		for _, r := range list {
 			if r.Type == typ && !drop[r] {
 				s.translate(r)
-				if first, shared := j.assignByContent(s, r); shared && !first {
+				first, shared := j.assignByContent(s, r)
+				if shared && !first {
 					drop[r] = true
 				}
+				j.notePairs(r, !drop[r])
 			}
 		}
 	}
@@ -314,6 +333,23 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 		}
 	}
 	return slices.DeleteFunc(list, func(r *Record) bool { return drop[r] })
+}
+
+// notePairs remembers the key-value pairs of a definition that is written. It counts another definition, which has the
+// token of the written one, if its pairs are different.
+func (j *joiner) notePairs(r *Record, written bool) {
+	x := writtenDefinition{r.Type, j.writtenKey(r.scope().stream, r.Token)}
+	if written {
+		if len(r.KeyValues) > 0 {
+			j.pairs[x] = r.KeyValues
+		}
+		return
+	}
+	if len(r.KeyValues) > 0 && !slices.EqualFunc(r.KeyValues, j.pairs[x], func(a, b KeyValue) bool {
+		return a.Key == b.Key && a.Type == b.Type && a.Bits == b.Bits && bytes.Equal(a.Bytes, b.Bytes)
+	}) {
+		j.dropped++
+	}
 }
 
 // contentTypes lists the types of definitions that are equal if their contents are equal.

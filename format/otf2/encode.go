@@ -204,6 +204,15 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
 	e.lanes = lanes.New()
 	e.loss.AddBase(d.Clock)
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	for _, l := range d.Locations.All() {
+		if l.Kind == trace.EventsLocation {
+			e.loss.Add("location", "events without one", how, "have a location, which other tools also show", 1)
+		}
+	}
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if e.plain && d.Clock.Den > 1 {
 		e.scale = d.Clock.Den // the clock of OTF2 has whole numbers of ticks per second
@@ -355,6 +364,10 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	if e.err != nil {
 		return e.err
+	}
+	if c.Kind() == trace.Marker || c.Kind() == trace.Mark {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "its place among events", format.WeftOnly,
+			"in an event at the same time, which other tools also show", 1)
 	}
 	return e.location(c.Location()).Write(x)
 }

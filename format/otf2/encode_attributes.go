@@ -3,6 +3,7 @@ package otf2
 import (
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
@@ -53,15 +54,24 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 
 // stateRank writes the rank of a row's peer that its attribute otf2.rank holds, and notes this attribute as
 // e.stated. The rank must be beyond all locations. A decoder then finds no location for it in any communicator,
-// and adds the attribute.
+// and adds the attribute. Another rank, which the communicator does not have, stays undefined, since the written
+// communicator may have it.
 func (e *encoder) stateRank(c *trace.Cursor, field *uint64) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		v, def := &values[i], e.defs.Attributes.At(k)
-		if isField(def) && def.Name == rankName && v.Type == trace.Uint32 && *field == undefined32 &&
-			v.Num >= uint64(e.defs.Locations.Len()) && v.Num < undefined32 {
-			*field, e.stated = v.Num, k
+		if !isField(def) || def.Name != rankName || v.Type != trace.Uint32 || *field != undefined32 || v.Num >= undefined32 {
+			continue
 		}
+		if v.Num >= uint64(e.defs.Locations.Len()) {
+			*field, e.stated = v.Num, k
+			continue
+		}
+		how := format.WeftOnly
+		if e.plain {
+			how = format.Degraded
+		}
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "rank", how, "in the attribute otf2.rank; other tools see no rank", 1)
 	}
 }
 

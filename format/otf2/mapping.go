@@ -52,7 +52,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.EventAttributes: {How: format.Exact, As: "attribute list; weft only: other types, as text"},
 	format.Visits:          {How: format.Exact, As: "Enter, Leave"},
 	format.UnnestedLeaves:  {How: format.Exact, As: "Leave"},
-	format.Marks:           {How: format.Exact, As: "Marker; weft only: attributes, in an event at the same time"},
+	format.Marks: {How: format.Exact,
+		As: "Marker; weft only: attributes and place among events, in an event at the same time"},
 	format.Claims: {How: format.WeftOnly,
 		As: "Enter and Leave with an attribute; claims that overlap as ParameterString and on locations of their own"},
 	format.Fragments:            {How: format.WeftOnly, As: "Metric with an attribute"},
@@ -71,8 +72,9 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CallingContexts: {How: format.Exact, As: "CallingContext records"},
 	format.InputOutput: {How: format.Exact,
 		As: "Io records, also for those of OTF; weft only: seeks and others of OTF"},
-	format.Markers: {How: format.Exact, As: "Marker; weft only: attributes, in an event at the same time"},
-	format.Links:   {How: format.WeftOnly, As: "properties"},
+	format.Markers: {How: format.Exact,
+		As: "Marker; weft only: attributes and place among events, in an event at the same time"},
+	format.Links: {How: format.WeftOnly, As: "properties"},
 }, format.Mapped{How: format.WeftOnly, As: "properties"},
 	format.Mapped{How: format.WeftOnly, As: "ParameterString with an attribute"})
 

@@ -94,6 +94,9 @@ func (a *app) runAlign(ctx context.Context, args []string, o *alignOptions) erro
 	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
+	if err := checkNotPacked(o.writeTo, "a clock correction"); err != nil {
+		return err
+	}
 	if len(args) == 1 && o.changesTrace() {
 		return usageError("found flags that select events of OUT, expected OUT with them; weft computes the clocks " +
 			"from the whole trace")

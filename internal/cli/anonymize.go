@@ -50,8 +50,8 @@ weft anonymize also accepts all flags of weft cut and weft filter. They use the 
 			err = a.rewriteOne(c, args, &x, func(_ context.Context, d format.Events) (format.Events, error) {
 				var err error
 				if names != "" {
-					// createOutput comes before the trace is written, so that an error comes early
-					out, err = a.createOutput(names)
+					// createText comes before the trace is written, so that an error comes early
+					out, err = a.createText(names)
 				}
 				return transform.Anonymize(d, how), err
 			}, nil)

@@ -218,12 +218,8 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 // have the name dst, a line on standard error states the name that it gets. The output compresses a single text if the
 // extension of dst demands it.
 func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, error) {
-	ext, pack := compression.WriterFor(dst)
-	switch {
-	case ext != "" && !f.About().SingleText:
+	if ext, _ := compression.WriterFor(dst); ext != "" && !f.About().SingleText {
 		return nil, usageError("%s: a trace of %s has several files, expected a name without %s", dst, f.About().Title, ext)
-	case ext != "" && pack == nil:
-		return nil, usageError("%s: found the extension %s, expected .gz or .zst, with which weft compresses", dst, ext)
 	}
 	newFolder := ""
 	if place := f.About().Place; place != nil && dst != "-" {
@@ -239,18 +235,12 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 			}
 		}
 	}
-	out, err := a.createOutput(dst)
+	out, err := a.createText(dst)
 	if err != nil {
 		return nil, err
 	}
 	if newFolder != "" {
 		out.AtEnd(func() { os.Remove(newFolder) }) // succeeds only if the folder is empty
-	}
-	if pack != nil {
-		if err := out.Compress(pack); err != nil {
-			out.Abort()
-			return nil, err
-		}
 	}
 	return out, nil
 }

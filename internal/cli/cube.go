@@ -19,12 +19,12 @@ func (a *app) defineCubeFlag(c *cobra.Command, file *string) {
 	a.defineForceFlag(c)
 }
 
-// checkCube returns an error if --cube names standard output, because the text goes there.
+// checkCube returns an error if --cube names standard output, because the text goes there, or a compressed file.
 func checkCube(file string) error {
 	if file == "-" {
 		return usageError("--cube -: expected the name of a file, since the text goes to standard output")
 	}
-	return nil
+	return checkNotPacked(file, "a file of Cube")
 }
 
 // writeCube writes the metrics of a trace to a Cube file. It returns an error if the whole trace is selected and
@@ -33,7 +33,11 @@ func (a *app) writeCube(file string, in *input, s *selectionFlags, f *tracecube.
 	if f.Empty() && !s.anySet() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
 	}
-	return a.writeFile(file, f.Cube().Write)
+	out, err := a.createOutput(file)
+	if err != nil {
+		return err
+	}
+	return writeTo(out, f.Cube().Write)
 }
 
 // writeProfileCube writes the times and visits of a trace to a file. It does nothing if file is empty.

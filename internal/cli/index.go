@@ -42,12 +42,15 @@ To find damage, weft index reads an existing index completely.`,
 			"trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkNotPacked(out, "an index"); err != nil {
+				return err
+			}
 			r, err := a.viewerSettings(&v)
 			if err != nil {
 				return err
 			}
 			in := &input{}
-			if err := a.findFile(c.Context(), in, args[0]); err != nil {
+			if err := a.findFile(c.Context(), in, args[0], &v.inputFlags); err != nil {
 				return err
 			}
 			defer in.Close()

@@ -242,7 +242,7 @@ func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input
 		return nil, err
 	}
 	in := &input{report: a.newReport(r)}
-	if err := a.findFile(ctx, in, arg); err != nil {
+	if err := a.findFile(ctx, in, arg, r); err != nil {
 		return nil, err
 	}
 	if in.format, err = a.formatOf(in.src, r); err != nil {
@@ -259,8 +259,8 @@ func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input
 }
 
 // findFile finds the file that an argument names. It copies standard input ("-"), pipes, devices and compressed files
-// to a temporary file, without their compression.
-func (a *app) findFile(ctx context.Context, in *input, arg string) error {
+// to a temporary file, without their compression, unless their first bytes show that they are no trace.
+func (a *app) findFile(ctx context.Context, in *input, arg string, r *inputFlags) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
 	}
@@ -289,7 +289,13 @@ func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if open == nil {
 		return nil
 	}
-	c, err := unpack.Stream(ctx, name, open)
+	c, err := unpack.Stream(ctx, name, open, func(head format.Source) error {
+		if r.format != "" { // the user knows the format
+			return nil
+		}
+		_, err := a.formatOf(head, r)
+		return err
+	})
 	if err != nil {
 		in.Close()
 		return err

@@ -21,7 +21,7 @@ func TestInterruptedPipe(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- (&app{in: os.Stdin}).findFile(ctx, &input{}, path) }()
+		go func() { ended <- (&app{in: os.Stdin}).findFile(ctx, &input{}, path, &inputFlags{}) }()
 		write := func() (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) }
 		var f *os.File
 		if opened {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -162,5 +164,93 @@ func TestLongMarker(t *testing.T) {
 	found, _ := runTool(t, out, "otf2-marker")
 	if !bytes.Contains(want, []byte("Duration 18446744073709551615")) || !bytes.Equal(found, want) {
 		t.Errorf("otf2-marker prints\n%s\nof the edit, and of the archive\n%s", found, want)
+	}
+}
+
+// TestRowsForEventsOfMarkers converts an archive to other formats and back. The loss table must count the events and
+// the location that otf2-print shows in addition to the markers: the original archive has two markers and four
+// locations.
+func TestRowsForEventsOfMarkers(t *testing.T) {
+	for _, via := range []string{"etf", "otf"} {
+		dir := t.TempDir()
+		other, back := filepath.Join(dir, "a."+via), filepath.Join(dir, "b.otf2")
+		for _, args := range [][]string{{realTraces["otf2"], other}, {other, back}, {"--plain", other, filepath.Join(dir,
+			"plain.otf2")}} {
+			code, out, errs := runWeft(t, append([]string{"convert", "--allow-loss", "--json"}, args...)...)
+			if code != 0 {
+				t.Fatalf("%v: exit %d, %s", args, code, errs)
+			}
+			for row, want := range map[string]int64{
+				"marker|in an event at the same time, which other tools also show": 2,
+				"location|have a location, which other tools also show":            1,
+			} {
+				if args[len(args)-1] != back {
+					want = 0
+				}
+				if args[0] == "--plain" && strings.HasPrefix(row, "location") {
+					want = 1
+				}
+				if got := lossCounts(t, out)[row]; got != want {
+					t.Errorf("%v: found %d of %q, expected %d", args, got, row, want)
+				}
+			}
+		}
+		tool := "otf2-print"
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (Debian package otf2-tools)", tool)
+		}
+		events, err := exec.Command(tool, back).Output()
+		if n := strings.Count(string(events), `Value: "marker"`); err != nil || n != 2 {
+			t.Errorf("otf2-print: %v, found %d events of markers, expected 2", err, n)
+		}
+		defs, err := exec.Command(tool, "-G", back).Output()
+		if n := strings.Count("\n"+string(defs), "\nLOCATION  "); err != nil || n != 4+1 {
+			t.Errorf("otf2-print -G: %v, found %d locations, expected 5", err, n)
+		}
+	}
+}
+
+// lossCounts returns the counts of a loss table in JSON by kind and reason.
+func lossCounts(t *testing.T, text string) map[string]int64 {
+	t.Helper()
+	var rows []format.LossRow
+	if err := json.Unmarshal([]byte(text), &rows); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int64{}
+	for _, r := range rows {
+		counts[r.Kind+"|"+r.Reason] += r.Count
+	}
+	return counts
+}
+
+// TestScopesThatOTFShows converts markers of each scope to OTF. otfprint prints process 0 for that of the whole trace,
+// and process 2 for that of the second location. So only the duration of the first one, and the four other scopes,
+// count as not shown.
+func TestScopesThatOTFShows(t *testing.T) {
+	in := scopedArchive(t)
+	for _, flags := range [][]string{nil, {"--plain"}} {
+		path := filepath.Join(t.TempDir(), "a.otf")
+		code, out, errs := runWeft(t, slices.Concat([]string{"convert", "--allow-loss", "--json"}, flags,
+			[]string{in, path})...)
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
+			t.Fatalf("exit %d, %v, %s", code, err, errs)
+		}
+		got := map[string]int64{}
+		for _, r := range rows {
+			if r.Kind == "marker" {
+				got[r.Field] = r.Count
+			}
+		}
+		if want := map[string]int64{"duration": 1, "scope scopeRef": 4}; !maps.Equal(got, want) {
+			t.Errorf("%v: found %v, expected %v", flags, got, want)
+		}
+		text, _ := runTool(t, path, "otfprint")
+		for _, want := range []string{`process 0, text "first half"`, `process 2, text "rank 1 here"`} {
+			if text != nil && !strings.Contains(string(text), want) {
+				t.Errorf("%v: found no %s in otfprint's text", flags, want)
+			}
+		}
 	}
 }

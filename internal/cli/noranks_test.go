@@ -11,9 +11,10 @@ import (
 
 // noRanks returns an archive with ranks that its communicator does not have, and with attributes that refer to a place
 // in the source and to an interrupt generator.
-func noRanks(t *testing.T) string {
+func noRanks(t *testing.T, flags ...string) string {
 	path := filepath.Join(t.TempDir(), "in", "traces.otf2")
-	out, err := exec.Command(pythonOTF2(t), "testdata/programs/noranks.py", filepath.Dir(path)).CombinedOutput()
+	args := append([]string{"testdata/programs/noranks.py", filepath.Dir(path)}, flags...)
+	out, err := exec.Command(pythonOTF2(t), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -62,6 +63,29 @@ func TestKeysHaveTypesOfTheirValues(t *testing.T) {
 		want := `type UINT64, name "` + name + `"`
 		if !strings.Contains(string(printed), want) {
 			t.Errorf("otfprint does not print %s:\n%s", want, printed)
+		}
+	}
+}
+
+// TestRowForRanksOfSmallCommunicators converts a message to rank 1 of a communicator of one location, in an archive
+// of two, to OTF and back. The written communicator could have the rank, so that otf2-print prints no rank, and the
+// loss table says so. A rank beyond all locations is in the record again, and has no row.
+func TestRowForRanksOfSmallCommunicators(t *testing.T) {
+	for rank, c := range map[string]struct {
+		rows    int
+		printed string
+	}{
+		"1": {1, "Receiver: UNDEFINED"},
+		"2": {0, "Receiver: 2 (INVALID)"},
+	} {
+		there, back := filepath.Join(t.TempDir(), "a.otf"), filepath.Join(t.TempDir(), "back.otf2")
+		weft(t, 0, "convert", "-q", noRanks(t, rank), there)
+		_, out, _ := runWeft(t, "convert", "-q", there, back)
+		if n := strings.Count(out, "in the attribute otf2.rank; other tools see no rank"); n != c.rows {
+			t.Errorf("rank %s: found %s\nexpected %d rows for the rank", rank, out, c.rows)
+		}
+		if printed, _ := runTool(t, back, "otf2-print"); printed != nil && !strings.Contains(string(printed), c.printed) {
+			t.Errorf("rank %s: otf2-print prints no %s:\n%s", rank, c.printed, printed)
 		}
 	}
 }

@@ -64,6 +64,9 @@ a copy and leaves the trace unchanged.`,
 			"otf %[1]s --remove trace.otf", what),
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkNotPacked(x.output, "a master file"); err != nil {
+				return err
+			}
 			if len(args) > 1 && x.output != "" {
 				return usageError("found --output and %s, expected one", plural.Of(len(args), "trace"))
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -45,6 +46,42 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 		a.reportLeftovers(arg)
 	})
 	return out, nil
+}
+
+// createText is [app.createOutput] for a single text or picture. It compresses the text if the extension of the name
+// demands it.
+func (a *app) createText(arg string) (*format.Output, error) {
+	ext, pack := compression.WriterFor(arg)
+	if ext != "" && pack == nil {
+		return nil, usageError("%s: found the extension %s, expected .gz or .zst, with which weft compresses", arg, ext)
+	}
+	out, err := a.createOutput(arg)
+	if err != nil || pack == nil {
+		return out, err
+	}
+	if err := out.Compress(pack); err != nil {
+		out.Abort()
+		return nil, err
+	}
+	return out, nil
+}
+
+// writeTo writes an output with f. The output becomes visible when it is complete.
+func writeTo(out *format.Output, f func(io.Writer) error) error {
+	defer out.Abort()
+	if err := f(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// checkNotPacked returns an error if the name of an output demands compression. what is its content, which its
+// readers do not uncompress.
+func checkNotPacked(arg, what string) error {
+	if ext, _ := compression.WriterFor(arg); ext != "" {
+		return usageError("%s: found the extension %s, expected another, since %s is not compressed", arg, ext, what)
+	}
+	return nil
 }
 
 // checkReplaceable returns an error for a file or folder that the command reads or that weft did not

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/compression"
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
@@ -178,7 +179,7 @@ func (a *app) plotFromIndex(ctx context.Context, arg, from, out string, r *input
 	}
 	if from == cacheIndex {
 		in := &input{}
-		if err := a.findFile(ctx, in, arg); err != nil {
+		if err := a.findFile(ctx, in, arg, r); err != nil {
 			return err
 		}
 		defer in.Close()
@@ -464,7 +465,11 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	if p.rowsByAttribute() && sheet.Tracks == nil {
 		sheet.Tracks = draw.ValueOrder(x.Tracks())
 	}
-	return a.writeFile(out, func(w io.Writer) error {
+	file, err := a.createText(out)
+	if err != nil {
+		return err
+	}
+	return writeTo(file, func(w io.Writer) error {
 		if kind == "svg" {
 			return sheet.SVG(ctx, w)
 		}
@@ -600,28 +605,16 @@ func (s *selectionFlags) tracksOf(x *index.Index) ([]int, error) {
 func (d *drawingFlags) imageFormat(path string) (string, error) {
 	kind := d.format
 	if kind == "" {
-		switch kind = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); {
+		ext := filepath.Ext(compression.PlainName(path))
+		switch kind = strings.TrimPrefix(strings.ToLower(ext), "."); {
 		case path == "-":
 			kind = "svg"
 		case kind != "svg" && kind != "png":
-			return "", usageError("%s: found the ending %q, expected .svg or .png", path, filepath.Ext(path))
+			return "", usageError("%s: found the ending %q, expected .svg or .png", path, ext)
 		}
 	}
 	if kind != "svg" && kind != "png" {
 		return "", usageError("--to-format %s: expected svg or png", kind)
 	}
 	return kind, nil
-}
-
-// writeFile writes a file. The file becomes visible when it is complete.
-func (a *app) writeFile(path string, f func(io.Writer) error) error {
-	out, err := a.createOutput(path)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	if err := f(out); err != nil {
-		return err
-	}
-	return out.Commit()
 }

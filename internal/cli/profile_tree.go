@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -70,8 +71,12 @@ func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions
 	}
 	if o.pprof != "" {
 		p, err := x.pprofProfile(in.Defs())
+		var out *format.Output
 		if err == nil {
-			err = a.writeFile(o.pprof, p.Write)
+			out, err = a.createOutput(o.pprof) // pprof compresses its files, whatever their names
+		}
+		if err == nil {
+			err = writeTo(out, p.Write)
 		}
 		if err != nil {
 			r.quiet = true

@@ -64,7 +64,11 @@ which it builds in the cache if there is none (see weft index).`,
 			if title != "" {
 				x.Title = title
 			}
-			return a.writeFile(out, x.Write)
+			file, err := a.createText(out)
+			if err != nil {
+				return err
+			}
+			return writeTo(file, x.Write)
 		},
 	}
 	defineAnalysisFlags(c.Flags(), &r, &s)

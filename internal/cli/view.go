@@ -139,7 +139,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 			}
 			for _, arg := range args {
 				in := &input{}
-				if err := a.findFile(c.Context(), in, arg); err != nil {
+				if err := a.findFile(c.Context(), in, arg, &v.inputFlags); err != nil {
 					return err
 				}
 				defer in.Close()

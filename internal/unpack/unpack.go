@@ -3,7 +3,9 @@
 package unpack
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,16 +27,18 @@ type Copy struct {
 func (c *Copy) Close() error { return c.file.Close() }
 
 // Stream copies the uncompressed contents of a stream, which open opens, to a temporary file. path is the name of the
-// stream in messages. Stream returns when the context is cancelled, even if the stream delivers nothing or if no
-// process writes to the pipe.
-func Stream(ctx context.Context, path string, open func() (io.ReadCloser, error)) (*Copy, error) {
+// stream in messages. Before it copies more than the first [format.HeadSize] bytes, Stream calls accept with a source
+// that consists of these only. If accept returns an error, Stream returns it and reads no more. Stream also returns
+// when the context is cancelled, even if the stream delivers nothing or if no process writes to the pipe.
+func Stream(ctx context.Context, path string, open func() (io.ReadCloser, error),
+	accept func(head format.Source) error) (*Copy, error) {
 	type result struct {
 		c   *Copy
 		err error
 	}
 	done := make(chan result)
 	go func() {
-		c, err := copyStream(path, open)
+		c, err := copyStream(path, open, accept)
 		select {
 		case done <- result{c, err}:
 		case <-ctx.Done():
@@ -52,7 +56,7 @@ func Stream(ctx context.Context, path string, open func() (io.ReadCloser, error)
 }
 
 // copyStream is [Stream] without a context.
-func copyStream(path string, open func() (io.ReadCloser, error)) (*Copy, error) {
+func copyStream(path string, open func() (io.ReadCloser, error), accept func(format.Source) error) (*Copy, error) {
 	r, err := open()
 	if err != nil {
 		return nil, err
@@ -62,12 +66,27 @@ func copyStream(path string, open func() (io.ReadCloser, error)) (*Copy, error) 
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := format.Spill(contents)
+	head := make([]byte, format.HeadSize)
+	n, err := io.ReadFull(contents, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	head = head[:n]
+	if n > 0 || contents.Damage == nil { // else Damage says more
+		if err := accept(singleSource(bytes.NewReader(head), int64(n), path)); err != nil {
+			return nil, err
+		}
+	}
+	f, size, err := format.Spill(io.MultiReader(bytes.NewReader(head), contents))
 	if err != nil {
 		return nil, err
 	}
-	src := format.Source{FS: singleFS{f, contents.Size}, Name: singleName, Path: path}
-	return &Copy{Reader: contents, Source: src, file: f}, nil
+	return &Copy{Reader: contents, Source: singleSource(f, size, path), file: f}, nil
+}
+
+// singleSource returns the source of a trace that consists of one file with a size. path is its name in messages.
+func singleSource(f io.ReaderAt, size int64, path string) format.Source {
+	return format.Source{FS: singleFS{f, size}, Name: singleName, Path: path}
 }
 
 // IsCopy reports whether src is the source of a [Copy].
@@ -94,7 +113,7 @@ const singleName = "stdin"
 // singleFS is a file system with a single file: a temporary copy of standard input, of a pipe or device, or of the
 // contents of a compressed file.
 type singleFS struct {
-	f    format.DataFile
+	f    io.ReaderAt
 	size int64
 }
 

@@ -1,9 +1,10 @@
 """Writes an archive with messages and transfers whose ranks no communicator has.
 
-    python3 noranks.py FOLDER
+    python3 noranks.py FOLDER [RANK]
 
 4294967294 is the rank that EZTrace records for MPI_PROC_NULL. One event has attributes that refer to a place in the
-source and to an interrupt generator.
+source and to an interrupt generator. With RANK, the archive has a message to this rank of a communicator of the first
+location only.
 """
 import sys
 
@@ -33,6 +34,9 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     w.rma_put(70, window, 7, 8, 3)
     w.rma_op_complete_blocking(80, window, 3)
     w.rma_sync(90, window, 4294967295, RmaSyncType.MEMORY)
+    if len(sys.argv) > 2:
+        alone = d.group("", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI, members=locations[:1])
+        w.mpi_send(95, int(sys.argv[2]), d.comm("alone", group=alone), 3, 8)
     w.leave(100, main)
     w = trace.event_writer_from_location(locations[1])
     w.enter(10, main)
