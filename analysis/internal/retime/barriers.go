@@ -13,17 +13,17 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 	return synclog.IsBarrier(log.Role(path)) && !log.Communicates(path)
 }
 
-// taskEnd is the end of the last task that threads execute in a barrier. No thread leaves the barrier before. is is nil
-// if they execute none.
+// taskEnd is the end of the last task that threads execute in a barrier. No thread leaves the barrier before. Without
+// tasks, newTime is nil.
 type taskEnd struct {
-	was int64   // end in ticks
-	is  []int64 // its new time, in each variant
+	time    int64   // of the end, in ticks
+	newTime []int64 // in each variant
 }
 
 // findTasks sets the end of the tasks in an operation to which all members have come. It leaves out members with calls
 // inside of the barrier.
 func (r *retimer) findTasks(a *arrival, o *history.Operation) {
-	a.tasks = taskEnd{was: noCause}
+	a.tasks = taskEnd{time: noCause}
 	if !r.tasks {
 		return
 	}
@@ -42,16 +42,16 @@ func (r *retimer) findTasks(a *arrival, o *history.Operation) {
 		if x.tasks == 0 {
 			continue
 		}
-		if a.tasks.is == nil {
-			a.tasks.is = make([]int64, len(r.variants))
-			for k := range a.tasks.is {
-				a.tasks.is[k] = noCause
+		if a.tasks.newTime == nil {
+			a.tasks.newTime = make([]int64, len(r.variants))
+			for k := range a.tasks.newTime {
+				a.tasks.newTime[k] = noCause
 			}
 		}
-		a.tasks.was = max(a.tasks.was, enter+until+x.tasks-x.early)
+		a.tasks.time = max(a.tasks.time, enter+until+x.tasks-x.early)
 		r.used = used
 		for k, begin := range r.enter(q) {
-			a.tasks.is[k] = max(a.tasks.is[k], r.tasksDone(k, q, x, begin, a.times[k]))
+			a.tasks.newTime[k] = max(a.tasks.newTime[k], r.tasksDone(k, q, x, begin, a.times[k]))
 		}
 	}
 	r.used = used
@@ -114,11 +114,11 @@ func (r *retimer) tasksDone(k int, p waitstate.Place, x barrierTimes, begin, las
 func (r *retimer) afterBarrier(k int, p waitstate.Place, begin int64, c *cause, base, wait int64) int64 {
 	v, call := &r.variants[k], c.call
 	x := r.timesIn(p, wait, base > call.Enter)
-	end := r.tasksDone(k, p, x, begin, c.is[k])
+	end := r.tasksDone(k, p, x, begin, c.newTime[k])
 	took := max(0, x.own-max(0, wait-x.early))
-	if c.tasks.is != nil && c.tasks.was <= call.Leave {
-		end = max(end, c.tasks.is[k])
-		took = max(0, took-max(0, c.tasks.was-(base+wait+x.tasks-x.early)))
+	if c.tasks.newTime != nil && c.tasks.time <= call.Leave {
+		end = max(end, c.tasks.newTime[k])
+		took = max(0, took-max(0, c.tasks.time-(base+wait+x.tasks-x.early)))
 	}
 	took = r.scaledIn(k, call.Path, p.Location, took)
 	if v.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks

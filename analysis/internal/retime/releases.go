@@ -79,8 +79,8 @@ func (r *retimer) endAhead(p waitstate.Place, t int64) []int64 {
 			base = max(base, l.Call(p.Number-1).Leave)
 		}
 		cause := r.causeOf(p, l, &c)
-		x = ahead{p.Number, make([]int64, len(r.variants)), cause.was}
-		r.addDuration(x.end, begin, p, &cause, max(cause.was, base)-base)
+		x = ahead{p.Number, make([]int64, len(r.variants)), cause.time}
+		r.addDuration(x.end, begin, p, &cause, max(cause.time, base)-base)
 		r.ahead[p.Location] = x
 	}
 	if x.caused > t {

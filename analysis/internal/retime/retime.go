@@ -458,30 +458,30 @@ func (r *retimer) outerBegin(p waitstate.Place) []int64 {
 
 // cause is the last event on which a call depends.
 type cause struct {
-	call  *history.Call
-	was   int64   // time of the event in ticks
-	is    []int64 // its new time
-	tasks taskEnd // the tasks that all threads execute in the barrier, if the call is one
+	call    *history.Call
+	time    int64   // of the event, in ticks
+	newTime []int64 // in each variant
+	tasks   taskEnd // the tasks that all threads execute in the barrier, if the call is one
 }
 
 // noCause is the time of a cause if the call depends on no event.
 const noCause = math.MinInt64
 
-// after makes a call depend on another event, which happens at time was in ticks. Its new time is in list is.
-func (r *retimer) after(x *cause, was int64, is []int64) {
-	late := max(0, was-x.call.Leave) // the time by which the cause is recorded after the end of the call
-	x.was = max(x.was, was-late)
+// after makes a call depend on another event, which happens at a time in ticks, and at newTime in each variant.
+func (r *retimer) after(x *cause, time int64, newTime []int64) {
+	late := max(0, time-x.call.Leave) // the time by which the cause is recorded after the end of the call
+	x.time = max(x.time, time-late)
 	parts := r.times.parts(late)
-	for k, t := range is {
-		if t -= parts; t > x.is[k] {
-			x.is[k] = t
+	for k, t := range newTime {
+		if t -= parts; t > x.newTime[k] {
+			x.newTime[k] = t
 		}
 	}
 }
 
 // causeOf returns the last event on which a call depends.
 func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Call) cause {
-	x := cause{call: c, was: noCause, is: r.filled(noCause)}
+	x := cause{call: c, time: noCause, newTime: r.filled(noCause)}
 	used := r.used
 	l.EachSource(p.Number, func(s *history.Source) {
 		r.used = used
@@ -536,14 +536,14 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 	}
 	end := r.newList()
-	if c.Joins && cause.was > noCause { // the location has waited since the end of its own work in the team
+	if c.Joins && cause.time > noCause { // the location has waited since the end of its own work in the team
 		copy(end, r.endOf(p.Location))
-		latest(end, cause.is)
-		r.shift(end, c.Leave-max(before, cause.was))
+		latest(end, cause.newTime)
+		r.shift(end, c.Leave-max(before, cause.time))
 		r.store(p, c, outer, end)
 		return
 	}
-	wait := max(cause.was, base) - base
+	wait := max(cause.time, base) - base
 	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Communicates(c.Path) {
 		for k := range end {
 			end[k] = r.afterBarrier(k, p, begin[k], &cause, base, wait)
@@ -567,7 +567,7 @@ func (r *retimer) addDuration(end, begin []int64, p waitstate.Place, x *cause, w
 		r.scaleTransfer(took, p, wait)
 	}
 	for k, t := range took {
-		end[k] = max(begin[k], x.is[k]) + max(0, t)
+		end[k] = max(begin[k], x.newTime[k]) + max(0, t)
 	}
 }
 
