@@ -482,9 +482,9 @@ func (ex *explainer) locationName(loc uint32) string {
 	return "unknown"
 }
 
-// leastOutside is the least share of the time outside of all regions in the serial time of first threads for which the
-// gain of the finding about serial time includes it. The argument for weft path cannot name it without the time before
-// the first event of a location, in which no thread works.
+// leastOutside is the share of the serial time from which on its part outside of all regions counts in the gain of the
+// finding about serial time. With this part, weft path also shortens the time before the first event of a location, in
+// which nobody works; a smaller part is not worth that.
 const leastOutside = 0.01
 
 // findSerial adds a finding about the time during which only one thread of each process works.

@@ -16,9 +16,9 @@ import (
 )
 
 // NewChecker returns a checker for the parts of the trace that a reader of events does not use: the times and
-// durations of sequences, sums, ids, and numbers that files state about each other. Scans between NewChecker
-// and Finish check each thread while they deliver its events. Finish then reads only the
-// threads that no scan has read completely, the threads with defects, and all threads of a trace with a lossy codec.
+// durations of sequences, sums, ids, and numbers that files state about each other. Scans between NewChecker and Finish
+// check each thread while they deliver its events. Finish then reads only the threads that no scan has read completely,
+// the threads with defects, and all threads of a trace with a lossy codec.
 // For each core, the checker holds the grammar of one thread, one block (8 KB) of each event, three blocks of each
 // sequence, and 1 MB of each file of the thread.
 func (d *decoder) NewChecker() format.Checker {

@@ -18,10 +18,10 @@ type LocationTime struct {
 }
 
 // Spread returns the times of a path at the locations that could do the work of the path. The time outside of all
-// regions includes that of Start. The locations are the first threads of processes. If a later thread
-// spends at least leastLater of the mean time of the first ones in the path, or if there is only one process, they are
-// all threads. If only streams of devices spend time in the path, they are these streams, and the first stream of each
-// process without one of them.
+// regions includes the time before a location begins, see Start. The locations are the first threads of processes. If a
+// later thread spends at least leastLater of the mean time of the first ones in the path, or if there is only one
+// process, they are all threads. If only streams of devices spend time in the path, they are these streams, and the
+// first stream of each process without one of them.
 func (x *Times) Spread(path uint32) Spread {
 	spread := x.threads(path)
 	if path != synclog.NoPath && (len(spread) == 0 || spread[len(spread)-1].Time == 0) {

@@ -46,6 +46,33 @@ func TestTasksOfOthers(t *testing.T) {
 	}
 }
 
+// TestTaskAfterBarrier checks that a thread does not wait in a barrier for a task of another thread that ends later, as
+// with clocks that differ. Both threads come to the barrier at 10. Thread 0 leaves it at 100, and works until 300.
+// Thread 1 executes a task from 20 to 150, and leaves the barrier at 160.
+func TestTaskAfterBarrier(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	work, barrier, task := r.Region("work"), r.Region("OpenMP barrier"), r.Region("task")
+	for i, leave := range []int64{100, 160} {
+		loc := r.Thread("thread", process)
+		r.Enter(loc, 0, work)
+		r.Leave(loc, 10, work)
+		r.Enter(loc, 10, barrier)
+		if i == 1 {
+			r.Enter(loc, 20, task)
+			r.Leave(loc, 150, task)
+		}
+		r.Leave(loc, leave, barrier)
+		if i == 0 {
+			r.Enter(loc, leave, work)
+			r.Leave(loc, 300, work)
+		}
+	}
+	if found := makespan(t, read(t, format.Recorded(r)), retime.Options{Transfer: 1}); found != 300 {
+		t.Errorf("found a runtime of %d without a change, expected 300", found)
+	}
+}
+
 // TestCallsInBarriers checks a barrier in which a thread makes a call before another thread leaves. Thread 0 comes at
 // 10, and executes a task from 20 to 60, in which it acquires a lock from 30 to 35. It leaves the barrier at 70 and
 // works until 100. Thread 1 comes at 15, executes a task from 20 to 40, leaves the barrier at 72, and works until 150.

@@ -26,6 +26,14 @@ func (t *PathTable[V]) At(path, location uint32) *V {
 	return t.find(k)
 }
 
+// Look returns the value of a call path at a location, or zero if the table has none.
+func (t *PathTable[V]) Look(path, location uint32) (v V) {
+	if p := t.values[PathLocation{path, location}]; p != nil {
+		v = *p
+	}
+	return v
+}
+
 // find returns a value of the map, which it adds if necessary, and stores it in recent.
 func (t *PathTable[V]) find(k PathLocation) *V {
 	v := t.values[k]
