@@ -226,7 +226,8 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	c.noteGoingOn(b)
 	var s *locationState
 	loc := b.Loc
-	for x, i := b.Cursor(), 0; i < len(b.Time); i++ {
+	x := b.Cursor()
+	for i := range b.Time {
 		if s == nil || b.Loc == trace.MixedLoc {
 			loc = b.Location(i)
 			s = c.locs.At(loc)

@@ -31,7 +31,8 @@ func ExampleBatches() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			fmt.Println(f.Defs().Clock.FormatDuration(c.Time()), c.Kind().Spec().Name, "to location", c.Op(0))
 		}
 	}

@@ -69,7 +69,8 @@ func TestMerge(t *testing.T) {
 	} {
 		var got []string
 		err := format.Merge(t.Context(), x.streams, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				got = append(got, fmt.Sprintf("%d.%d", c.Location(), c.Ref()))
 			}
 			return nil

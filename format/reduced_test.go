@@ -81,7 +81,8 @@ func (r row) add(b *trace.Batch, ordered bool) {
 
 // rowsOf returns the rows of a batch.
 func rowsOf(b *trace.Batch) (list []row) {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		list = append(list, row{c.Location(), c.Time(), c.Kind(), c.Ref(), slices.Clone(c.Ops()), c.Order(), c.Derived()})
 	}
 	return list

@@ -49,7 +49,8 @@ func rows(t testing.TB, x *Trace, f func(c *trace.Cursor)) (links []trace.Link) 
 	t.Helper()
 	err := x.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				f(&c)
 			}
 			return nil
@@ -342,7 +343,8 @@ func TestScanIsScanOrdered(t *testing.T) {
 				if b.Loc == trace.MixedLoc {
 					t.Fatal("a mixed batch")
 				}
-				for c := b.Cursor(); c.Next(); {
+				c := b.Cursor()
+				for c.Next() {
 					hashRow(got[c.Location()], &c)
 				}
 				return nil
@@ -376,7 +378,8 @@ func TestTimeWindow(t *testing.T) {
 		})
 		err := x.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			delivered += b.Len()
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				hashRow(got, &c)
 			}
 			return nil

@@ -326,9 +326,12 @@ func appendColumn[T any](column []T, had int, src []T, from, to int) []T {
 // Cursor iterates over the rows of a batch. It finds the operands and attributes of each row
 // without searching.
 //
-//	for c := b.Cursor(); c.Next(); {
+//	c := b.Cursor()
+//	for c.Next() {
 //		use(b.Time[c.Row], c.Ops())
 //	}
+//
+// A cursor that is declared in the for statement is copied for each row.
 type Cursor struct {
 	Row int // number of the current row
 	b   *Batch

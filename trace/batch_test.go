@@ -43,7 +43,8 @@ func TestCursor(t *testing.T) {
 	check(b)
 	check(b.Clone())
 	o := &Batch{Loc: MixedLoc}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		o.AppendRow(&c)
 	}
 	check(o)

@@ -195,7 +195,8 @@ func sortBatches(loc uint32, list []*Batch) []*Batch {
 	}
 	var rows []place
 	for _, b := range list {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			rows = append(rows, place{c.Time(), c})
 		}
 	}

@@ -131,7 +131,8 @@ func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (in
 	defer d.Close()
 	n := 0
 	sink := format.Sink(format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			_ = row(d.Defs(), &c)
 			n++
 		}

@@ -31,7 +31,8 @@ type dumper struct {
 
 // Batch appends the lines of a batch.
 func (d *dumper) Batch(b *trace.Batch) error {
-	for x := b.Cursor(); x.Next(); {
+	x := b.Cursor()
+	for x.Next() {
 		if b.Loc == trace.MixedLoc {
 			if d.any && x.Time() < d.last {
 				return fmt.Errorf("global order: time %d after %d", x.Time(), d.last)
@@ -100,7 +101,8 @@ func byLocation(t testing.TB, d format.Events) map[string][]string {
 				return errors.New("a mixed batch in a scan by location")
 			}
 			id := defs.Locations.At(b.Loc).ID
-			for x := b.Cursor(); x.Next(); {
+			x := b.Cursor()
+			for x.Next() {
 				if l, ok := last[b.Loc]; ok && x.Time() < l {
 					return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
 				}

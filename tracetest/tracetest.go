@@ -285,7 +285,8 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				mu.Lock()
 				defer mu.Unlock()
-				for x := b.Cursor(); x.Next(); {
+				x := b.Cursor()
+				for x.Next() {
 					if x.Kind().IsState() {
 						continue
 					}

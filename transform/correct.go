@@ -187,7 +187,8 @@ func (cs *correctScan) change(b *trace.Batch) *trace.Batch {
 		curve = cs.at(b.Loc)
 	}
 	copied := false
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		if b.Loc == trace.MixedLoc {
 			curve = cs.at(b.Locs[c.Row])
 		}

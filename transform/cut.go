@@ -544,7 +544,8 @@ func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 		return s.deliverInside(b)
 	}
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.deliverInside}}
-	for x := b.Cursor(); x.Next(); {
+	x := b.Cursor()
+	for x.Next() {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
 			s.progress.foundLater(x.Location())
 		}

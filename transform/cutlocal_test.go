@@ -51,7 +51,8 @@ func TestLaterEventsAreFoundOnce(t *testing.T) {
 		func() func(int) format.Sink {
 			return func(int) format.Sink {
 				return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					for x := b.Cursor(); x.Next(); {
+					x := b.Cursor()
+					for x.Next() {
 						if x.Kind() == trace.Leave && x.Time() == 5000 {
 							leaves++
 						}

@@ -46,7 +46,8 @@ func (f *filter) Prepare(ctx context.Context) error {
 			begins := &bylocation.List[unwantedBegins]{}
 			workers = append(workers, begins)
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for x := b.Cursor(); x.Next(); {
+				x := b.Cursor()
+				for x.Next() {
 					begins.At(x.Location()).update(s, &x)
 				}
 				return nil

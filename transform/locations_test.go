@@ -34,7 +34,8 @@ func TestFilterLocations(t *testing.T) {
 	err = transform.FilterLocations(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(),
 		trace.Everything(),
 		format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				if c.Location() != 1 && !c.Kind().IsSend() && !c.Kind().IsRecv() {
 					other++
 				}

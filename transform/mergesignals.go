@@ -80,7 +80,8 @@ func (m *mergeInput) signalSpans(ctx context.Context) (map[uint32]span, error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool { return k == trace.Fragment }
 	err := m.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			from, _, ok := m.onCommonClock(c.Time())
 			to, _, fits := m.onCommonClock(int64(c.Op(0)))
 			if s := spans[c.Ref()]; ok && fits {

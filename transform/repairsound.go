@@ -44,7 +44,8 @@ func (r *repair) isSound(ctx context.Context) (bool, error) {
 // checkSound processes a batch in the first pass. It returns errUnsound at the first row that may need a
 // repair.
 func (rs *repairScan) checkSound(b *trace.Batch) error {
-	for x := b.Cursor(); x.Next(); {
+	x := b.Cursor()
+	for x.Next() {
 		switch x.Kind() {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark, trace.Fragment:
 			return errUnsound

@@ -192,7 +192,8 @@ func (m *moveScan) processBatch(b *trace.Batch, out format.Sink) error {
 		m.claims, m.marks = map[place]place{}, map[place]place{}
 	}
 	m.out.Reset(trace.MixedLoc)
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		at := c.Location()
 		switch k := c.Kind(); {
 		case k == trace.Enter && m.visits:

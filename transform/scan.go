@@ -128,7 +128,8 @@ var errScanDone = errors.New("the scan needs no more events")
 func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order,
 	f func(x *trace.Cursor) (more bool)) error {
 	err := d.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for x := b.Cursor(); x.Next(); {
+		x := b.Cursor()
+		for x.Next() {
 			if !f(&x) {
 				return errScanDone
 			}

@@ -125,7 +125,8 @@ func (s *addScan) processBatch(b *trace.Batch, out format.Sink) error {
 		return out.Batch(b)
 	}
 	s.out.Reset(trace.MixedLoc)
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		t, k := c.Time(), c.Kind()
 		last := k == trace.Metric || k == trace.SampleRange
 		for len(s.rows) > 0 && (s.rows[0].time < t || last && s.rows[0].time == t) {

@@ -47,7 +47,8 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 		if len(links) > 0 {
 			t.Error("events after links")
 		}
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			e := event{loc: c.Location(), time: c.Time(), kind: c.Kind(), ref: c.Ref(), ops: slices.Clone(c.Ops())}
 			keys, vals := c.Attrs()
 			for i, k := range keys {
@@ -105,7 +106,8 @@ func listBoth(t *testing.T, d format.Events) ([]event, []trace.Link) {
 
 // put records the rows of a batch at a location.
 func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		var attrs []trace.Attr
 		keys, vals := c.Attrs()
 		for i, k := range keys {

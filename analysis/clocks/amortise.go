@@ -111,7 +111,8 @@ func (p *nodeStack) eachBackward(ctx context.Context, f func(x *movedNode) error
 		}
 		nodes, links = nodes[:0], links[:0]
 		last := int64(0)
-		for b := unpacker(piece); len(b) > 0; {
+		b := unpacker(piece)
+		for len(b) > 0 {
 			x := movedNode{node: node{clock: int32(b.next())}}
 			x.linear = last + b.signed()
 			x.time = x.linear + b.signed()

@@ -232,7 +232,8 @@ func (c *collector) read(l *locationReader) error {
 		*s = span{b.Time[0], b.Time[0], true}
 	}
 	s.first, s.last = min(s.first, slices.Min(b.Time)), max(s.last, slices.Max(b.Time))
-	for k := b.Cursor(); k.Next(); {
+	k := b.Cursor()
+	for k.Next() {
 		switch kind := k.Kind(); {
 		case kind.IsSend() || kind.IsRecv():
 			if peer := k.Op(0); peer < uint64(trace.NoRef) && c.canMatch(kind, uint32(peer)) {
@@ -319,7 +320,8 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 		}
 	}
 	if collective {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			if isCollective(c.Kind()) {
 				f := r.facts.At(c.Location())
 				f.members.processEvent(&c, false, func(s sequence, _ operation) { f.counts.next(s) })

@@ -237,7 +237,8 @@ func TestContradictionsInPieces(t *testing.T) {
 		for i, b := range p.batches {
 			left := &trace.Batch{}
 			left.Reset(uint32(i))
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				if r.IntN(60) > 0 {
 					left.AppendRow(&c)
 				}

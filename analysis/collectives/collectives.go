@@ -169,7 +169,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if p.visits == nil && !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
 	}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		if !Needs(c.Kind()) {
 			p.visits.Take(&c)
 			continue

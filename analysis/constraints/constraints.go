@@ -168,7 +168,8 @@ type collector struct {
 
 // Batch collects the claims of a batch in the order of time.
 func (c *collector) Batch(b *trace.Batch) error {
-	for x := b.Cursor(); x.Next(); {
+	x := b.Cursor()
+	for x.Next() {
 		c.last = max(c.last, x.Time())
 		switch x.Kind() {
 		case trace.ClaimBegin:

@@ -84,7 +84,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 	}
 	if lasts {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			l := &p.locations[c.Location()]
 			l.last = max(l.last, c.End())
 		}

@@ -124,7 +124,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 // processClaims processes the claims of a batch. All claims of a region at a location are visits of one outermost path,
 // and overlap.
 func (p *Part) processClaims(b *trace.Batch, refs []uint32) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		k := c.Kind()
 		if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
 			continue

@@ -74,7 +74,8 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // Batch processes a batch, whose events may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		t, loc := c.Time(), c.Location()
 		if !c.Kind().IsEvent() {
 			continue

@@ -118,7 +118,8 @@ func (p *counterPart) Links([]trace.Link) error { return nil }
 
 // Batch processes a batch of events.
 func (p *counterPart) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		k, loc := c.Kind(), c.Location()
 		if !k.IsEvent() || int64(loc) >= int64(len(p.skipped)) || p.skipped[loc] {
 			continue

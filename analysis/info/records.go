@@ -44,7 +44,8 @@ func (r *records) addBatch(b *trace.Batch) {
 	if r.values == nil || !slices.ContainsFunc(b.Kind, isDeclared) {
 		return
 	}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		if !isDeclared(c.Kind()) {
 			continue
 		}

@@ -55,7 +55,8 @@ func (s *statistics) addBatch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {
 		return
 	}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		if c.Kind() != trace.Statistics || len(c.Ops()) == 0 || c.Op(0) >= 5 {
 			continue
 		}

@@ -159,7 +159,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if !p.started {
 		p.ranks, p.started = p.defs.RankLocations(), true
 	}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		k := c.Kind()
 		p.visits.Take(&c)
 		if !k.IsSend() && !k.IsRecv() {

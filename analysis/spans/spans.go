@@ -58,7 +58,8 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 				yield(Span{}, err)
 				return
 			}
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				s, ok := f.take(&c)
 				if ok && !yield(s, nil) {
 					return

@@ -24,7 +24,8 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 	met, done := map[uint32]bool{}, map[uint32]bool{}
 	return s.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		var out trace.Batch
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			loc := c.Location()
 			if c.Time() >= sel.OneEventFrom {
 				if !met[loc] || done[loc] {

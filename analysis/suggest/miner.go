@@ -265,7 +265,8 @@ func (p *part) Links([]trace.Link) error { return nil }
 
 // Batch processes events.
 func (p *part) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		k := c.Kind()
 		if !k.IsEvent() || k == trace.Fragment || k == trace.Metric || k == trace.SampleRange {
 			continue

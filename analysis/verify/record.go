@@ -217,7 +217,8 @@ func (r *recorder) Links([]trace.Link) error { return nil }
 
 // Batch records events.
 func (r *recorder) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		k := c.Kind()
 		if !k.IsEvent() {
 			continue

@@ -54,7 +54,8 @@ func visitsOf(rec *trace.Recorder) map[string][]visit {
 	for loc := range rec.Defs().Locations.All() {
 		var open []int64
 		for _, b := range rec.Batches(uint32(loc)) {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				switch c.Kind() {
 				case trace.Enter:
 					open = append(open, c.Time())

@@ -135,7 +135,8 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for c := batch.Cursor(); c.Next(); {
+		c := batch.Cursor()
+		for c.Next() {
 			x := map[string]any{"time": c.Time(), "location": d.Locations.At(c.Location()).ID, "kind": c.Kind().String()}
 			spec := c.Kind().Spec()
 			if spec.Ref == trace.RefRegion && d.Regions.Has(c.Ref()) {

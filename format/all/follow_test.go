@@ -39,7 +39,8 @@ func (r *rowTexts) scaleTimes(factor int64) {
 
 func (r *rowTexts) Batch(b *trace.Batch) error {
 	d := r.defs
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		spec := d.Spec(c.Kind())
 		name, _ := d.RefName(spec.Ref, c.Ref())
 		s := fmt.Sprintf("%s line %d %s %q %s", d.Clock.FormatSeconds(c.Time()), c.Pos(), spec.Name, name,

@@ -17,7 +17,8 @@ func Example() {
 	var rows carrier.Rows
 	var events [][]byte
 	for _, b := range r.Batches(p) {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			events = append(events, rows.AppendWhole(nil, r.Defs(), &c, false, nil))
 		}
 	}
@@ -39,7 +40,8 @@ func Example() {
 	if err := back.Amend(&b, events[0]); err != nil {
 		log.Fatal(err)
 	}
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		keys, values := c.Attrs()
 		fmt.Println(d.Regions.At(c.Ref()).Name, d.Attributes.At(keys[0]).Name, values[0])
 	}

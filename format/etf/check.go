@@ -250,7 +250,8 @@ func (c *checker) Batch(b *trace.Batch) error {
 	if c.d.Restore != nil {
 		return nil
 	}
-	for x := b.Cursor(); x.Next(); {
+	x := b.Cursor()
+	for x.Next() {
 		var err error
 		k := x.Kind()
 		if k == trace.ClaimBegin || k == trace.ClaimEnd {

@@ -69,7 +69,8 @@ func FuzzQuick(f *testing.F) {
 			var out strings.Builder
 			err = d.Scan(t.Context(), trace.Everything(), format.PerLocation,
 				format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					for c := b.Cursor(); c.Next(); {
+					c := b.Cursor()
+					for c.Next() {
 						k, v := c.Attrs()
 						fmt.Fprintln(&out, c.Location(), c.Time(), c.Kind(), c.Ref(), c.Ops(), k, v, c.Pos())
 					}

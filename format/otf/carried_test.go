@@ -76,7 +76,8 @@ func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]in
 	}
 	counts = map[trace.Kind]int{}
 	count := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			counts[c.Kind()]++
 			if c.Kind() == trace.RegionGroupSummary {
 				groups = append(groups, *d.Defs().Strings.At(c.Ref()))

@@ -165,7 +165,8 @@ func namedEvents(t *testing.T, files map[string]string) (list []string) {
 	defer d.Close()
 	err := d.Scan(t.Context(), trace.Everything(), format.GlobalOrder,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				name, defs := "", d.Defs()
 				if spec := defs.Spec(c.Kind()); spec.Ref == trace.RefRegion {
 					name = defs.Regions.At(c.Ref()).Name

@@ -267,7 +267,9 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		p = e.place(c.Location())
 	}
 	r := &e.rec
-	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
+	pairs := r.KeyValues[:0]
+	*r = Record{}
+	r.Time, r.Process, r.Stream, r.KeyValues = t, p.process, p.stream, pairs
 	marks := p.marks && c.Kind() == trace.Marker
 	if marks {
 		r.Process = p.marked

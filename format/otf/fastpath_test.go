@@ -38,7 +38,8 @@ func rowsOf(t *testing.T, files fstest.MapFS, way string) (rows map[string][]str
 		t.Fatal(err)
 	}
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			x := d.Defs().Locations.At(c.Location())
 			name := "-"
 			if c.Ref() != trace.NoRef && (c.Kind() == trace.Enter || c.Kind() == trace.Leave) {
@@ -330,7 +331,8 @@ func TestPieces(t *testing.T) {
 		ok, err = d.(*decoder).scanSpeculatively(context.Background(), trace.Everything(), func(int) format.Sink {
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				id := d.Defs().Locations.At(b.Loc).ID
-				for c := b.Cursor(); c.Next(); {
+				c := b.Cursor()
+				for c.Next() {
 					// The result depends on the order.
 					sums[id] = sums[id]*31 + uint64(c.Time())*7 + uint64(c.Kind())*3 + uint64(c.Ref())
 					for _, v := range c.Ops() {

@@ -19,7 +19,8 @@ func (v visits) sink(d format.Events) func(int) format.Sink {
 	return func(int) format.Sink {
 		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			l := d.Defs().Locations.At(b.Loc).ID
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				kind := map[trace.Kind]string{trace.Enter: "enter", trace.Leave: "leave"}[c.Kind()]
 				if kind != "" {
 					v[l] = append(v[l], fmt.Sprintln(c.Time(), kind, d.Defs().Regions.At(c.Ref()).Name))
@@ -285,7 +286,8 @@ type openStacks struct {
 }
 
 func (o *openStacks) add(b *trace.Batch) {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		s := o.open[b.Loc]
 		switch {
 		case c.Time() >= o.from:

@@ -56,7 +56,8 @@ func TestScanInWindows(t *testing.T) {
 				sel.FirstEvents = true
 				enough := errors.New("enough")
 				err = d.Scan(t.Context(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					for c := b.Cursor(); c.Next(); {
+					c := b.Cursor()
+					for c.Next() {
 						if got = append(got, c.Time()); len(got) == stop {
 							return enough
 						}

@@ -345,7 +345,8 @@ func TestWindow(t *testing.T) {
 			sel.From, sel.To = from, to
 			if err := d.Scan(context.Background(), sel, format.GlobalOrder,
 				format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					for c := b.Cursor(); c.Next(); {
+					c := b.Cursor()
+					for c.Next() {
 						l = append(l, fmt.Sprint(c.Time(), c.Location(), c.Ops()))
 					}
 					return nil
@@ -536,7 +537,8 @@ func TestMarkers(t *testing.T) {
 	var got []string
 	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				if c.Kind() == trace.Marker {
 					_, values := c.Attrs()
 					got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(c.Location()).ID, " ",
@@ -629,7 +631,8 @@ func TestTags(t *testing.T) {
 		defer d.Close()
 		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation,
 			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for c := b.Cursor(); c.Next(); {
+				c := b.Cursor()
+				for c.Next() {
 					if c.Kind() == trace.Send {
 						got = append(got, c.Op(2))
 					}

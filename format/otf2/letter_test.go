@@ -94,7 +94,8 @@ func letterRead(t *testing.T, m fstest.MapFS) (events, defects []string) {
 	defer d.Close()
 	c := d.NewChecker()
 	err = d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for k := b.Cursor(); k.Next(); {
+		k := b.Cursor()
+		for k.Next() {
 			name := ""
 			if k.Kind() == trace.Enter || k.Kind() == trace.Leave {
 				name = d.Defs().Regions.At(k.Ref()).Name

@@ -38,7 +38,8 @@ func TestFew(t *testing.T) {
 		enough := errors.New("enough")
 		scan := func(sel trace.Selection, most int) (rows []string, times []int64) {
 			err := d.Scan(t.Context(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for c := b.Cursor(); c.Next(); {
+				c := b.Cursor()
+				for c.Next() {
 					if len(rows) == most {
 						return enough
 					}

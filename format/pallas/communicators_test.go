@@ -34,7 +34,8 @@ func TestRootsOfPlainTraces(t *testing.T) {
 	defer f.Close()
 	var roots []uint64
 	note := func(b *trace.Batch) error {
-		for x := b.Cursor(); x.Next(); {
+		x := b.Cursor()
+		for x.Next() {
 			if x.Kind() != trace.CollectiveEnd {
 				continue
 			}

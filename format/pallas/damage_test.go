@@ -251,7 +251,8 @@ func TestLostBlock(t *testing.T) {
 		sel := trace.Everything()
 		sel.From = from
 		if err := d.Scan(context.Background(), sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				s += fmt.Sprint(c.Time())
 				if keys, _ := c.Attrs(); len(keys) > 0 {
 					s += "*"

@@ -130,7 +130,8 @@ func (c *checker) Batch(b *trace.Batch) error {
 	if len(c.tracing) == 0 {
 		return nil
 	}
-	for row := b.Cursor(); row.Next(); {
+	row := b.Cursor()
+	for row.Next() {
 		k := row.Kind()
 		if row.Derived() || k != trace.Enter && k != trace.Leave && k != trace.Mark && k < trace.Declared {
 			continue
@@ -280,7 +281,8 @@ func (d *decoder) eachRecord(ctx context.Context, f func(*Record) error) error {
 	defer func() { d.Scanned = scanned }()
 	w := &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs}}
 	return d.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			if c.Derived() {
 				continue
 			}

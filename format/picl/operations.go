@@ -314,7 +314,8 @@ type operationFields struct{ length, root, processes, processors int64 }
 // Batch adds the operands and delivers the batch.
 func (e *operationEnds) Batch(b *trace.Batch) error {
 	o := &e.d.operations
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		switch c.Kind() {
 		case trace.Enter:
 			if operation, ok := o.regions[c.Ref()]; ok {

@@ -116,7 +116,8 @@ func (d *decoder) findSources(ctx context.Context) error {
 	defer func() { d.Scanned = scanned }()
 	nested := newReceiveFilter(d, nil)
 	collect := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			k := c.Kind()
 			first, again := int64(0), false
 			if d.nesting.found {

@@ -52,7 +52,8 @@ func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 		}
 	}
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			kind := map[trace.Kind]string{trace.Enter: "O", trace.Leave: "C"}[c.Kind()]
 			if kind == "" {
 				continue

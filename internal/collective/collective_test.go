@@ -46,7 +46,8 @@ func TestDeepCalls(t *testing.T) {
 		calls := NewCalls(r.Defs(), &format.Loss{}, false, nil)
 		var got []uint64
 		for _, b := range r.Batches(p) {
-			for c := b.Cursor(); c.Next(); {
+			c := b.Cursor()
+			for c.Next() {
 				if ops := calls.Operands(&c); c.Kind() == trace.CollectiveEnd {
 					got = append(got, ops[0])
 				}
@@ -78,7 +79,8 @@ func TestOverlappingCalls(t *testing.T) {
 	calls := NewCalls(r.Defs(), &format.Loss{}, false, nil)
 	var got [][]uint64
 	for _, b := range r.Batches(p) {
-		for c := b.Cursor(); c.Next(); {
+		c := b.Cursor()
+		for c.Next() {
 			if ops := calls.Operands(&c); c.Kind() == trace.CollectiveEnd {
 				got = append(got, slices.Clone(ops))
 			}

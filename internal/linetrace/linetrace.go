@@ -263,7 +263,8 @@ func (t *Text) signsOfDamage(b *lines.Block) (zero, cut []oddLine) {
 		return nil, nil
 	}
 	var last oddLine
-	for w := t.File.Walk(b); ; {
+	w := t.File.Walk(b)
+	for {
 		l, number, ok := w.Next()
 		if !ok {
 			break

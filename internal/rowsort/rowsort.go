@@ -35,7 +35,8 @@ func (s *Sorter) Close() error { return s.sorter.Close() }
 
 // Add adds copies of the rows of a batch.
 func (s *Sorter) Add(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		buf := binary.AppendUvarint(s.buf[:0], uint64(c.Location()))
 		buf = binary.AppendUvarint(buf, uint64(c.Kind()))
 		buf = binary.AppendUvarint(buf, uint64(c.Ref()))

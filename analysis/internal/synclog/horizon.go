@@ -191,7 +191,8 @@ func (h *horizon) Batch(b *trace.Batch) error {
 		return h.workerOf(b.Loc).Batch(b)
 	}
 	var one trace.Batch
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor()
+	for c.Next() {
 		one.Reset(c.Location())
 		one.AppendRow(&c)
 		if err := h.workerOf(c.Location()).Batch(&one); err != nil {
