@@ -522,4 +522,31 @@ pageTests("the page: selection", (check) => {
     await ready();
     expect(await pixels()).toBe(values);
   });
+
+  check("two fingers zoom and pan, and select nothing", async ({ page, context, open, ready, view }) => {
+    await open("#t=a1");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const touch = await context.newCDPSession(page),
+      middle = box.x + box.width / 2,
+      length = Number((await view()).to);
+    const fingers = (type: "touchStart" | "touchMove" | "touchEnd", ...at: readonly number[]): Promise<unknown> =>
+      touch.send("Input.dispatchTouchEvent", { type, touchPoints: at.map((x, id) => ({ x, y: box.y + 60, id })) });
+    await fingers("touchStart", middle - 40);
+    await fingers("touchStart", middle - 40, middle + 40);
+    await fingers("touchMove", middle - 100, middle + 100);
+    await fingers("touchMove", middle - 160, middle + 160);
+    await ready();
+    // four times as far apart: a quarter of the time around the middle
+    const near = await view();
+    expect(Math.abs(Number(near.from) - (length * 3) / 8)).toBeLessThan(length / 1000);
+    expect(Math.abs(Number(near.to) - (length * 5) / 8)).toBeLessThan(length / 1000);
+    // both to the right by a tenth of the width
+    await fingers("touchMove", middle - 160 + box.width / 10, middle + 160 + box.width / 10);
+    await fingers("touchEnd");
+    await ready();
+    const moved = await view();
+    expect(Math.abs(Number(moved.from) - (length * 3) / 8 + length / 40)).toBeLessThan(length / 1000);
+    expect(moved.selection).toBeNull();
+  });
 });
