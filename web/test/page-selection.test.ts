@@ -549,4 +549,17 @@ pageTests("the page: selection", (check) => {
     expect(Math.abs(Number(moved.from) - (length * 3) / 8 + length / 40)).toBeLessThan(length / 1000);
     expect(moved.selection).toBeNull();
   });
+
+  check("the tooltip of an instant has its name and time", async ({ page, open }) => {
+    const x = traces[0].tracks.find((t) => t.instants.length > 0),
+      at = x?.instants[0] ?? 0;
+    await open(`#t=a1&w=${at - 500}~${at + 500}&sh=18&l=1`);
+    const box = await page.locator(".plot").boundingBox(),
+      row = (await page.evaluate(() => window.weft.layout().rows)).find((r) => r.strips.some((s) => s.kind === 1));
+    if (!box || !row) throw new Error("no time line, or no instants");
+    await page.mouse.move(box.x + (box.width * 500.5) / 1000, box.y + row.y + row.height / 2);
+    const tip = page.locator(".tip");
+    await tip.locator("b", { hasText: "marker" }).waitFor();
+    expect(await tip.locator("div").last().innerText()).toBe(`at ${at / 1000} ms`); // its clock has microseconds
+  });
 });
