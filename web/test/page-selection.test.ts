@@ -560,6 +560,6 @@ pageTests("the page: selection", (check) => {
     await page.mouse.move(box.x + (box.width * 500.5) / 1000, box.y + row.y + row.height / 2);
     const tip = page.locator(".tip");
     await tip.locator("b", { hasText: "marker" }).waitFor();
-    expect(await tip.locator("div").last().innerText()).toBe(`at ${at / 1000} ms`); // its clock has microseconds
+    expect(await tip.locator("div").last().innerText()).toBe(`at ${at / 1000} µs`); // its clock has nanoseconds
   });
 });
