@@ -562,4 +562,26 @@ pageTests("the page: selection", (check) => {
     await tip.locator("b", { hasText: "marker" }).waitFor();
     expect(await tip.locator("div").last().innerText()).toBe(`at ${at / 1000} µs`); // its clock has nanoseconds
   });
+
+  check("names of hatched calls have the plain colour of the call behind them", async ({ page, open }) => {
+    // the call in the middle of the window waits
+    const call = traces[0].tracks[1].spans[3][0],
+      part = Math.floor((call.end - call.start) / 10);
+    await open(`#t=a1&w=${call.start + part}~${call.end - part}&wa=1&sh=18`);
+    const row = (await page.evaluate(() => window.weft.layout().rows)).find((r) => r.track === 1),
+      strip = row?.strips.find((s) => s.kind === 0 && s.depth === 3);
+    if (!strip) throw new Error("no call");
+    /** plain returns whether hatching leaves no gaps on a line through the names. */
+    const plain = (x: number): Promise<boolean> =>
+      page.evaluate(
+        ([left, top]) => {
+          const c = document.querySelector<HTMLCanvasElement>("canvas.over"),
+            { data } = c?.getContext("2d")?.getImageData(left, top, 20, 1) ?? { data: [] };
+          return Array.from({ length: 20 }, (_, i) => data[4 * i + 3]).every((alpha) => alpha === 255);
+        },
+        [x, Math.round(strip.y + strip.height / 2)],
+      );
+    expect(await plain(4)).toBe(true);
+    expect(await plain(500)).toBe(false);
+  });
 });
