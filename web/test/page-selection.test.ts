@@ -584,4 +584,21 @@ pageTests("the page: selection", (check) => {
     expect(await plain(4)).toBe(true);
     expect(await plain(500)).toBe(false);
   });
+
+  check("in a narrow window the dialogs are no wider than the window", async ({ page, open, ready }) => {
+    await page.setViewportSize({ width: 400, height: 700 });
+    await open("#t=a1");
+    for (const key of ["?", "v"]) {
+      if (key === "v") await page.getByRole("button", { name: /^View/ }).click();
+      else await page.keyboard.press(key);
+      const d = page.locator("dialog[open]");
+      await d.waitFor();
+      expect(await d.evaluate((e) => [e.scrollWidth - e.clientWidth, e.getBoundingClientRect().right < 400])).toEqual([
+        0,
+        true,
+      ]);
+      await page.keyboard.press("Escape");
+      await ready();
+    }
+  });
 });

@@ -151,9 +151,13 @@ pageTests("the page: tables", (check) => {
   check("a note is kept", async ({ page, open, ready }) => {
     await open("#t=a1");
     await page.locator(".plot").focus();
+    const stored = page.waitForRequest((r) => r.method() === "PUT");
     await page.keyboard.press("b");
     await ready();
     expect(await page.locator("footer .message").innerText()).toBe("note added");
+    // it ends with the trace, as the time of the tables does
+    const { notes } = (await stored).postDataJSON() as { notes: { from: string; to: string }[] };
+    expect(notes[0]).toMatchObject({ from: "0", to: String(traces[0].length) });
     await page.locator("#panel textarea").fill("slow <b>here</b>");
     await page.keyboard.press("Tab");
     await ready();
