@@ -673,4 +673,19 @@ pageTests("the page: tables", (check) => {
     expect((await page.locator(".crumbs button").allInnerTexts()).at(-1)).toBe("MPI_Allreduce");
     expect(await page.locator(".flame > div").first().getAttribute("style")).toContain("left: 0%");
   });
+
+  check("the tables say that they show the range, also if it is the window", async ({ page, open, ready }) => {
+    await open("#t=a1&w=1000000~3000000&p=profile");
+    const scope = page.locator(".scope");
+    expect(await scope.innerText()).toContain("visible window: 1 ms to 3 ms");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("r");
+    await ready();
+    await page.keyboard.press("Home");
+    await ready();
+    expect(await scope.innerText()).toContain("selected range: 1 ms to 3 ms");
+    await scope.getByRole("button", { name: "use window" }).click();
+    await ready();
+    expect(await scope.innerText()).toContain("visible window: 0 s to");
+  });
 });
