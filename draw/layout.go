@@ -518,6 +518,9 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 		e.more = l.legendText(u.kind, time, u.count)
 		l.legend = append(l.legend, e)
 	}
+	if l.omittedRows > 0 && len(l.legend) > 0 {
+		l.notes = append(l.notes, "The figures in the legend are those of the drawn rows.")
+	}
 	for _, k := range []index.LinkKind{index.Message, index.Dependency} {
 		if slices.ContainsFunc(l.arrows, func(a index.Link) bool { return a.Kind == k }) {
 			l.legend = append(l.legend, legendEntry{kind: 'a', color: l.t.arrow, name: k.String(), full: k.String()})

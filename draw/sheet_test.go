@@ -386,10 +386,10 @@ func TestSheetTexts(t *testing.T) {
 		not  []string
 	}{
 		{"all", &Sheet{Index: stencil, Links: 9000}, []string{"Timeline", "node 0", "node 1", "rank 0", "rank 7",
-			"Communicators", "compute", "message", "0 ms"}, []string{"more row", "dependency"}},
-		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows"},
-			[]string{"rank 3", "message"}},
-		{"one more", &Sheet{Index: stencil, MaxRows: 8}, []string{"… and 1 more row"}, []string{"rows"}},
+			"Communicators", "compute", "message", "0 ms"}, []string{"more row", "drawn rows", "dependency"}},
+		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows",
+			"The figures in the legend are those of the drawn rows."}, []string{"rank 3", "message"}},
+		{"one more", &Sheet{Index: stencil, MaxRows: 8}, []string{"… and 1 more row"}, []string{"more rows"}},
 		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"node 1 · rank 5", "node 0 · rank 1"},
 			[]string{"rank 0", "more row"}},
 		{"none", &Sheet{Index: stencil, Tracks: []int{}}, []string{"no events"}, []string{"rank"}},

@@ -30,7 +30,7 @@ func (r *Report) findings() section {
 		"lose, in percent of the time of all threads. Gain is an upper bound for the time by which the run would be " +
 		"shorter without the loss, in percent of the runtime."}
 	t := table{Head: []column{{Name: "finding"}, {Name: "loss", Number: true}, {Name: "gain", Number: true},
-		{Name: "", Hint: "gain in percent of the runtime"}, {Name: "confidence"}, {Name: "where"}, {Name: "evidence"},
+		{Name: "part", Hint: "gain in percent of the runtime"}, {Name: "confidence"}, {Name: "where"}, {Name: "evidence"},
 		{Name: "what to do"}}}
 	for i := range x.Findings {
 		f := &x.Findings[i]
@@ -81,7 +81,7 @@ func (r *Report) efficiency() section {
 			list = append(list, m.Factors...)
 		}
 	}
-	t := table{Head: []column{{Name: "factor"}, {Name: "", Hint: "1 is the best", Number: true}}}
+	t := table{Head: []column{{Name: "factor"}, {Name: "value", Hint: "1 is the best", Number: true}}}
 	for _, f := range list {
 		value := f.Value(x)
 		c := bar(value, 1)
@@ -126,7 +126,7 @@ func (r *Report) waits() section {
 		add("Not judged", cell{Text: sentence(u.Text(x.Clock))})
 	}
 	t := table{Title: "Patterns", Head: []column{{Name: "pattern"}, {Name: "waits", Number: true},
-		{Name: "time", Number: true}, {Name: "", Hint: "part of the time of all locations"}, {Name: "mean", Number: true},
+		{Name: "time", Number: true}, {Name: "part", Hint: "part of the time of all locations"}, {Name: "mean", Number: true},
 		{Name: "max", Number: true}, {Name: "most in"}}}
 	depths := map[string]int{}
 	for i := range x.Patterns {
@@ -168,7 +168,7 @@ func (r *Report) mostIn(p *waits.Pattern) cell {
 // causes returns the table of the call paths whose work made other locations wait.
 func (r *Report) causes(x *causes.Result) table {
 	t := table{Title: "Causes", Head: []column{{Name: "call path"}, {Name: "location"}, {Name: "pattern"},
-		{Name: "waits caused", Number: true}, {Name: "", Hint: "part of all waits of the pattern"},
+		{Name: "waits caused", Number: true}, {Name: "part", Hint: "part of all waits of the pattern"},
 		{Name: "for others that wait for it", Number: true}, {Name: "through other waits", Number: true}}}
 	if x == nil {
 		return t
@@ -229,7 +229,7 @@ func (r *Report) criticalPath() section {
 	add("Pieces", number(int64(x.Pieces.Len())))
 	length := float64(x.Length)
 	t := table{Title: "Regions", Head: []column{{Name: "region"}, {Name: "time", Number: true},
-		{Name: "", Hint: "part of the path"}, {Name: "imbalance", Number: true}}}
+		{Name: "part", Hint: "part of the path"}, {Name: "imbalance", Number: true}}}
 	for i := range x.Regions {
 		y := &x.Regions[i]
 		region := text(y.Region)
@@ -240,14 +240,14 @@ func (r *Report) criticalPath() section {
 	}
 	s.table(t, maxRows)
 	t = table{Title: "Locations", Head: []column{{Name: "location"}, {Name: "time", Number: true},
-		{Name: "", Hint: "part of the path"}}}
+		{Name: "part", Hint: "part of the path"}}}
 	for i := range x.Locations {
 		y := &x.Locations[i]
 		t.Rows = append(t.Rows, []cell{text(y.LocationName), r.time(y.Time), bar(float64(y.Time), length)})
 	}
 	s.table(t, maxRows)
 	t = table{Title: "If a region took half of its time", Head: []column{{Name: "region"},
-		{Name: "the run is shorter by", Number: true}, {Name: "", Hint: "part of the runtime"}}}
+		{Name: "the run is shorter by", Number: true}, {Name: "part", Hint: "part of the runtime"}}}
 	for i := range x.Gains {
 		g := &x.Gains[i]
 		t.Rows = append(t.Rows, []cell{text(g.Region), r.time(g.Half), bar(float64(g.Half), float64(x.Runtime))})
@@ -264,7 +264,7 @@ func (r *Report) claimPath(x *constraints.Result) section {
 		{"Critical claims", []cell{number(int64(len(x.Critical))), text("of " + plural(int64(x.Claims), "claim"))}},
 		{"Dependencies", []cell{number(int64(x.Dependencies)), text(fmt.Sprintf("and %d inferred", x.Inferred))}}}
 	t := table{Title: "Activities", Head: []column{{Name: "activity"}, {Name: "critical claims", Number: true},
-		{Name: "time", Number: true}, {Name: "", Hint: "part of the path"}}}
+		{Name: "time", Number: true}, {Name: "part", Hint: "part of the path"}}}
 	for i := range x.Regions {
 		y := &x.Regions[i]
 		t.Rows = append(t.Rows, []cell{text(y.Region), number(int64(y.Claims)), r.sum(y.Time),

@@ -123,7 +123,7 @@ func (r *Report) locations() section {
 		row("work", &work)}
 	s.Tables = append(s.Tables, t)
 
-	head := []column{{Name: "location"}, {Name: "in regions", Number: true}, {Name: "", Hint: "part of the duration"},
+	head := []column{{Name: "location"}, {Name: "in regions", Number: true}, {Name: "part", Hint: "part of the duration"},
 		{Name: "work", Number: true},
 		{Name: "to mean", Hint: "work, and how much more or less than the mean of all", Number: true},
 		{Name: "exclusive time by region"}}

@@ -115,7 +115,7 @@ func (r *Report) regions() section {
 	s := section{ID: "regions", Title: "Regions", Hint: "Exclusive time is the time in which a region is the innermost " +
 		"open one; min, mean and max are durations of visits."}
 	t := table{Head: []column{{Name: "region"}, {Name: "group"}, {Name: "exclusive", Number: true},
-		{Name: "", Hint: "part of the time in which any region is open"}, {Name: "inclusive", Number: true},
+		{Name: "part", Hint: "part of the time in which any region is open"}, {Name: "inclusive", Number: true},
 		{Name: "visits", Number: true},
 		{Name: "min", Number: true}, {Name: "mean", Number: true}, {Name: "max", Number: true}}}
 	for i := range r.Regions {
@@ -141,7 +141,7 @@ func (r *Report) paths() section {
 	}
 	s := section{ID: "paths", Title: "Call paths", Hint: "Each region below the regions that are open around it; the " +
 		"path with most inclusive time comes first."}
-	t := table{Head: []column{{Name: "call path"}, {Name: "inclusive", Number: true}, {Name: "", Hint: "part of all"},
+	t := table{Head: []column{{Name: "call path"}, {Name: "inclusive", Number: true}, {Name: "part", Hint: "part of all"},
 		{Name: "exclusive", Number: true}, {Name: "visits", Number: true}, {Name: "min", Number: true},
 		{Name: "mean", Number: true}, {Name: "max", Number: true}}}
 	// A path has at least the inclusive time of each path below it. If a path is shown, its parents
@@ -231,7 +231,7 @@ func (r *Report) messages() section {
 	})
 	t := table{Title: "Pairs with most bytes",
 		Head: []column{{Name: "from"}, {Name: "to"}, {Name: "messages", Number: true}, {Name: "bytes", Number: true},
-			{Name: "", Hint: "part of all bytes"}, {Name: "min", Hint: "latency", Number: true},
+			{Name: "part", Hint: "part of all bytes"}, {Name: "min", Hint: "latency", Number: true},
 			{Name: "mean", Hint: "latency", Number: true}, {Name: "max", Hint: "latency", Number: true}}}
 	for i := range list {
 		c := &list[i]
@@ -307,7 +307,7 @@ func (r *Report) resources() section {
 	length := r.length()
 	t := table{Head: []column{
 		{Name: "resource"}, {Name: "capacity", Number: true}, {Name: "claims", Number: true}, {Name: "busy", Number: true},
-		{Name: "", Hint: "busy part of the duration"}, {Name: "use", Number: true},
+		{Name: "part", Hint: "busy part of the duration"}, {Name: "use", Number: true},
 		{Name: "most at once", Hint: "claims", Number: true}, {Name: "highest amount", Number: true},
 	}}
 	for i := range x.Resources {

@@ -131,61 +131,79 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return a, nil
 }
 
-// adjacentAnswer is a call with its position among all calls of some regions. Total is the number of
-// these calls.
+// adjacentAnswer is a span with its position among all spans of some regions. Total is the number of
+// these spans.
 type adjacentAnswer struct {
 	Span spanFact `json:"span"`
-	// position among all calls, ordered by start and then by track; the first position is 1
+	// position among all spans in the order of their places; the first position is 1
 	Number int64 `json:"number"`
 	Total  int64 `json:"total"`
 }
 
-// adjacentCall answers with the first call of some regions after a time and track, or with the last call
-// before them. It considers all locations. The answer includes the position of the call among all calls of
+// place is a place in the order of spans: by start, then by track, then by depth. A forward search looks for the
+// first span after the place, and other searches for the last one before it.
+type place struct {
+	start        int64
+	track, depth int
+	forward      bool
+}
+
+// chosen returns the index of the span that a search from the place finds among those of a track that start
+// together, or -1.
+func (p *place) chosen(together []call) int {
+	found := -1
+	for i, c := range together {
+		o := cmp.Or(cmp.Compare(c.Start, p.start), cmp.Compare(c.track, p.track), cmp.Compare(int(c.Depth), p.depth))
+		if p.forward && o > 0 {
+			return i
+		}
+		if !p.forward && o < 0 {
+			found = i
+		}
+	}
+	return found
+}
+
+// adjacentCall answers with the first span of some regions after a place, or with the last one before it. Spans
+// are calls, claims and collective operations. The answer includes the position of the span among all spans of
 // these regions.
 func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, at := p.regionList(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
-	none := int64(-1) // without a track, skip the calls that start exactly at the given time
+	none := int64(-1) // without a track or depth, skip the spans that start exactly there
 	if forward {
-		none = int64(len(x.tracks))
+		none = math.MaxInt32
 	}
-	track := int(p.number("track", -1, int64(len(x.tracks)), none))
+	here := place{at, int(p.number("track", -1, math.MaxInt32, none)), int(p.number("depth", -1, math.MaxInt32, none)),
+		forward}
 	if p.err != nil {
 		return nil, p.err
 	}
-	tracks := x.tracksOfKind(index.LocationTrack, nil)
 	var best *call
-	better := func(s index.Span, t int) bool {
-		o := cmp.Or(cmp.Compare(s.Start, best.Start), cmp.Compare(t, best.track))
-		return forward && o < 0 || !forward && o > 0
-	}
-	for _, t := range tracks {
-		after := at
-		// Calls that start at the given time are ordered by track.
-		if forward && t > track {
-			after = trace.Add(at, -1)
-		} else if !forward && t < track {
-			after = trace.Add(at, 1)
+	var tracks []int
+	for t := range x.tracks {
+		if x.tracks[t].Spans == 0 {
+			continue
 		}
-		for _, region := range regions {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			s, ok, err := x.Find(ctx, t, region, after, forward)
-			if err != nil {
-				return nil, err
-			}
-			if ok && (best == nil || better(s, t)) {
-				best = &call{Span: s, track: t}
-			}
+		tracks = append(tracks, t)
+		c, err := x.adjacent(ctx, t, regions, &here)
+		if err != nil {
+			return nil, err
+		}
+		// the earlier one of two tracks is the first
+		if c != nil && (best == nil || forward && c.Start < best.Start || !forward && c.Start >= best.Start) {
+			best = c
 		}
 	}
 	if best == nil {
 		return noContent{}, nil
 	}
-	a := adjacentAnswer{Span: x.span(best.track, best.Span), Number: 1}
-	var err error
+	together, err := x.startingAt(ctx, best.track, best.Start, regions)
+	if err != nil {
+		return nil, err
+	}
+	i := here.chosen(together)
+	a := adjacentAnswer{Span: x.span(best.track, together[i].Span), Number: 1 + int64(i)}
 	if a.Total, err = x.callsUpTo(ctx, tracks, x.last, regions); err != nil {
 		return nil, err
 	}
@@ -193,14 +211,59 @@ func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, _ := slices.BinarySearch(tracks, best.track)
-	beside, err := x.callsUpTo(ctx, tracks[:i], trace.Add(best.Start, -1), regions)
+	n, _ := slices.BinarySearch(tracks, best.track)
+	beside, err := x.callsUpTo(ctx, tracks[:n], trace.Add(best.Start, -1), regions)
 	if err != nil {
 		return nil, err
 	}
-	upTo, err := x.callsUpTo(ctx, tracks[:i], best.Start, regions)
+	upTo, err := x.callsUpTo(ctx, tracks[:n], best.Start, regions)
 	a.Number += before + upTo - beside
 	return a, err
+}
+
+// adjacent returns a span of some regions of a track that starts at the time to which a search from a place leads,
+// or nil.
+func (ti *traceIndex) adjacent(ctx context.Context, track int, regions []uint32, from *place) (*call, error) {
+	after := from.start
+	switch {
+	case track == from.track:
+		together, err := ti.startingAt(ctx, track, from.start, regions)
+		if err != nil {
+			return nil, err
+		}
+		if i := from.chosen(together); i >= 0 {
+			return &together[i], nil
+		}
+	case from.forward && track > from.track:
+		after = trace.Add(after, -1)
+	case !from.forward && track < from.track:
+		after = trace.Add(after, 1)
+	}
+	var best *call
+	for _, region := range regions {
+		s, ok, err := ti.Find(ctx, track, region, after, from.forward)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		if ok && (best == nil || from.forward == (s.Start < best.Start)) {
+			best = &call{Span: s, track: track}
+		}
+	}
+	return best, nil
+}
+
+// startingAt returns the spans of some regions of a track that start at a time, in the order of their depths.
+func (ti *traceIndex) startingAt(ctx context.Context, track int, at int64, regions []uint32) ([]call, error) {
+	var out []call
+	const least = math.MinInt64 // the difference of the times of a long span overflows
+	err := ti.Spans(ctx, track, at, trace.Add(at, 1), regions, least, func(s index.Span) int64 {
+		if s.Start == at {
+			out = append(out, call{Span: s, track: track})
+		}
+		return least
+	})
+	slices.SortFunc(out, func(a, b call) int { return cmp.Compare(a.Depth, b.Depth) })
+	return out, err
 }
 
 // callsUpTo returns the number of calls of regions that start at or before the time at.

@@ -293,3 +293,47 @@ func TestUnreceived(t *testing.T) {
 		t.Errorf("the trace has %s links, want 1", got)
 	}
 }
+
+// TestHits checks that the search steps through claims in all rows, in either direction, also through those that
+// begin together in one row. The order follows from the table of claims.
+func TestHits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "claims.etf")
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	a, b := r.Region("a"), r.Region("b")
+	disk, memory := r.Resource("disk", 4, "heads"), r.Resource("memory", 9, "MB")
+	for _, c := range []struct {
+		resource, region uint32
+		begin, end       int64
+	}{{disk, a, 0, 5}, {memory, a, 3, 9}, {disk, a, 3, 4}, {disk, a, 3, 8}, {disk, b, 4, 6}, {memory, a, 7, 8}} {
+		r.Release(r.Claim(c.resource, c.begin, c.region, 1), c.end)
+	}
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	const region = 0 // of a
+	var seen []string
+	step := func(from, direction string) (next string) {
+		w := ask(s, "GET", fmt.Sprintf("%s/hit?regions=%d&direction=%s&%s", api, region, direction, from))
+		if w.Code == 204 {
+			return ""
+		}
+		v := decoded(t, w)
+		seen = append(seen, fmt.Sprint(look(v, "number"), " of ", look(v, "total"), ": ", look(v, "span/start"), "-",
+			look(v, "span/end")))
+		return fmt.Sprintf("time=%v&track=%v&depth=%v", look(v, "span/start"), look(v, "span/track"), look(v, "span/depth"))
+	}
+	for at := "time=-1"; at != ""; at = step(at, "next") {
+	}
+	// the disk comes before the memory
+	want := []string{"1 of 5: 0-5", "2 of 5: 3-4", "3 of 5: 3-8", "4 of 5: 3-9", "5 of 5: 7-8"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("found %q, want %q", seen, want)
+	}
+	seen = nil
+	for at := "time=8"; at != ""; at = step(at, "previous") {
+	}
+	slices.Reverse(want)
+	if !slices.Equal(seen, want) {
+		t.Errorf("back: found %q, want %q", seen, want)
+	}
+}

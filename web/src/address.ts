@@ -104,7 +104,7 @@ export class Address {
    * "back" can return to it.
    */
   saveFirst(w: Window): void {
-    history.replaceState({ views: this.before }, "", "#" + writeFragment(this.app.store.state));
+    history.replaceState({ views: this.before }, "", "#" + writeFragment(this.app.store.state, this.app.limits()));
     this.pushed = w;
     this.written = location.hash;
   }
@@ -158,7 +158,7 @@ export class Address {
   private record(): void {
     cancel(this.pendingSave);
     this.pendingSave = 0;
-    const url = "#" + writeFragment(this.app.store.state);
+    const url = "#" + writeFragment(this.app.store.state, this.app.limits());
     if (url === location.hash) return;
     const w = this.app.store.state.window,
       other = this.pushed !== null && !sameWindow(this.pushed, w);

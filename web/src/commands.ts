@@ -38,7 +38,7 @@ export function addNote(app: App, details: Details, dock: Dock): void {
   const s = app.store.state,
     lane = app.lanes[s.selection?.lane ?? 0];
   const span = s.selection ? details.span?.span : undefined;
-  const w = lane.cut(s.range ?? s.window);
+  const w = lane.times(s.range ?? s.window);
   const note = {
     id: newID(),
     from: span ? span.start : String(w.from),

@@ -88,25 +88,30 @@ class Drag {
     this.other = held === null ? 0n : edgeOf(t, held, this.begin.x) === 0 ? held.to : held.from;
   }
 
+  private readonly listening = new AbortController();
+
+  /** abandon ends the drag. */
+  abandon(): void {
+    this.listening.abort();
+    this.t.plot.classList.remove("grabbing");
+    this.dragging(false);
+    this.act.rubber(null);
+  }
+
   /** follow handles the moves of the pointer until its release. */
   follow(): void {
     const plot = this.t.plot,
-      move = (e: PointerEvent): void => this.move(e);
+      { signal } = this.listening;
     const done = (e: PointerEvent): void => {
-      plot.removeEventListener("pointermove", move);
-      plot.removeEventListener("pointerup", done);
-      plot.removeEventListener("pointercancel", done);
-      plot.classList.remove("grabbing");
-      this.dragging(false);
-      this.act.rubber(null);
+      this.abandon();
       const p = pointerIn(this.t, e);
       if (this.moved) this.drop(p);
       else if (e.type === "pointerup") this.click(p);
     };
     plot.setPointerCapture(this.down.pointerId);
-    plot.addEventListener("pointermove", move);
-    plot.addEventListener("pointerup", done);
-    plot.addEventListener("pointercancel", done);
+    plot.addEventListener("pointermove", (e) => this.move(e), { signal });
+    plot.addEventListener("pointerup", done, { signal });
+    plot.addEventListener("pointercancel", done, { signal });
   }
 
   /** timeAt returns the time at x, or at the nearest position inside the time line. */
@@ -170,10 +175,44 @@ class Drag {
   }
 }
 
+/** Pinch zooms and pans with two fingers. */
+class Pinch {
+  private readonly window: Window;
+  private readonly begin: { middle: number; wide: number };
+
+  constructor(
+    private readonly app: App,
+    private readonly t: Timeline,
+    private readonly fingers: ReadonlyMap<number, { x: number; y: number }>,
+  ) {
+    this.window = app.store.state.window;
+    this.begin = this.stretch();
+  }
+
+  /** stretch returns the middle between the fingers and their distance, in parts of the width of the time line. */
+  private stretch(): { middle: number; wide: number } {
+    const [a, b] = [...this.fingers.values()],
+      width = Math.max(1, this.t.width);
+    return { middle: (a.x + b.x) / 2 / width, wide: Math.max(1, Math.hypot(a.x - b.x, a.y - b.y)) / width };
+  }
+
+  /** move shows the time of the begin of the gesture that lies between the fingers. */
+  move(): void {
+    const { app, begin, window } = this,
+      limits = app.limits(),
+      { middle, wide } = this.stretch();
+    const w = zoom(window, begin.wide / wide, begin.middle, limits);
+    app.show(pan(w, begin.middle - middle, limits));
+  }
+}
+
 /** attach makes a time line react to the pointer. */
 export function attach(app: App, t: Timeline, act: Actions): void {
-  const plot = t.plot;
-  let dragging = false;
+  const plot = t.plot,
+    fingers = new Map<number, { x: number; y: number }>();
+  let dragging = false,
+    drag: Drag | null = null,
+    pinch: Pinch | null = null;
 
   plot.addEventListener(
     "wheel",
@@ -195,8 +234,21 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   plot.addEventListener("pointerdown", (e) => {
     if (e.button !== 0 && e.button !== 1) return;
     plot.focus({ preventScroll: true });
-    new Drag(app, t, act, e, (is) => (dragging = is)).follow();
+    if (e.pointerType === "touch") fingers.set(e.pointerId, pointerIn(t, e));
+    if (fingers.size > 1) {
+      drag?.abandon();
+      pinch = fingers.size === 2 ? new Pinch(app, t, fingers) : null;
+      return;
+    }
+    drag = new Drag(app, t, act, e, (is) => (dragging = is));
+    drag.follow();
   });
+  const lift = (e: PointerEvent): void => {
+    fingers.delete(e.pointerId);
+    pinch = null;
+  };
+  plot.addEventListener("pointerup", lift);
+  plot.addEventListener("pointercancel", lift);
 
   plot.addEventListener("dblclick", (e) => {
     const p = pointerIn(t, e),
@@ -209,8 +261,10 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   });
 
   plot.addEventListener("pointermove", (e) => {
-    if (dragging) return;
     const p = pointerIn(t, e);
+    if (fingers.has(e.pointerId)) fingers.set(e.pointerId, p);
+    pinch?.move();
+    if (dragging || pinch) return;
     t.pointer = p;
     t.hover = t.hit(p.x, p.y);
     t.hoverLink = t.linkAt(p.x, p.y, t.hover);

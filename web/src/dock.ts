@@ -9,6 +9,7 @@ import { inSlices, type Run } from "./slices";
 import { maxChoiceLength } from "./store";
 import { exact, type Window } from "./time";
 import { followsWindow } from "./panels/times";
+import { sameWindow } from "./view";
 
 /**
  * Scope holds the trace and the time that a panel shows. window is this time in ticks of the trace,
@@ -206,7 +207,10 @@ export class Dock {
     if (this.timer) cancel(this.timer);
     this.timer = 0;
     // the window may have returned to its place, which the panel already shows
-    if (key === this.shown && this.chosen(p.id) === this.renderedChoices && !this.forced) return;
+    if (key === this.shown && this.chosen(p.id) === this.renderedChoices && !this.forced) {
+      if (c.ranged !== this.ranged && !this.abort) this.nameScope(p, c);
+      return;
+    }
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = callLater("table", samePanel && !this.forced ? 350 : 0, () => {
       this.timer = 0;
@@ -225,16 +229,6 @@ export class Dock {
     this.renderedChoices = this.chosen(p.id);
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
-    const what = c.ranged ? "selected range" : "visible window";
-    // lane.length is the time of the last event, and the window ends one tick after it; panels that
-    // show all traces use ticks of the axis
-    const [w, clock, last] = p.both
-        ? [c.axis, this.app.axis, this.app.limits().to - 1n]
-        : [c.window, c.lane.clock, c.lane.length],
-      end = w.to > last ? last : w.to;
-    const text = c.outside
-      ? `${what}: outside of this trace, which ends at ${exact(c.lane.length, c.lane.clock)}`
-      : `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
     const body = el("div", {});
     if (other) {
       this.body.replaceChildren();
@@ -291,10 +285,33 @@ export class Dock {
         this.body.classList.remove("waiting");
         this.progress.classList.remove("on");
         this.progress.setAttribute("aria-hidden", "true");
-        this.scopeBar.replaceChildren(...this.scopeParts(p, text, c.ranged), bar);
+        this.bar = bar;
+        // the user may have selected this time as the range in the meantime
+        const now = this.scope(p);
+        this.nameScope(p, sameWindow(now.axis, c.axis) ? now : c);
         this.app.client.onChange();
       }
     }
+  }
+
+  /** bar has the controls of the panel, and ranged is set if the text before them names the range. */
+  private bar: HTMLElement = el("span", {});
+  private ranged = false;
+
+  /** nameScope shows which trace and time the panel shows. */
+  private nameScope(p: Panel, c: Scope): void {
+    const what = c.ranged ? "selected range" : "visible window";
+    // lane.length is the time of the last event, and the window ends one tick after it; panels that
+    // show all traces use ticks of the axis
+    const [w, clock, last] = p.both
+        ? [c.axis, this.app.axis, this.app.limits().to - 1n]
+        : [c.window, c.lane.clock, c.lane.length],
+      end = w.to > last ? last : w.to;
+    const text = c.outside
+      ? `${what}: outside of this trace, which ends at ${exact(c.lane.length, c.lane.clock)}`
+      : `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
+    this.ranged = c.ranged;
+    this.scopeBar.replaceChildren(...this.scopeParts(p, text, c.ranged), this.bar);
   }
 
   /** chosen returns all choices of a panel as one text. */

@@ -3,6 +3,7 @@ import { button, el } from "./dom";
 
 const keys: readonly (readonly [string, string])[] = [
   ["wheel, W / S, + / −", "zoom at the pointer"],
+  ["two fingers", "zoom and pan"],
   ["drag, A / D", "pan"],
   ["shift + wheel", "pan sideways"],
   ["alt + wheel, PageUp / PageDown", "scroll the rows"],

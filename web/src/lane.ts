@@ -114,6 +114,11 @@ export class Lane {
     const to = l.to > end ? end : l.to;
     return { from, to: to > from ? to : from + 1n };
   }
+  /** times returns the begin and the end of a window of the axis, clipped to the times of the trace. */
+  times(w: Window): Window {
+    const { from, to } = this.cut(w);
+    return { from, to: to > this.length ? this.length : to };
+  }
   /** reaches reports whether a window of the axis has a part of the trace. */
   reaches(w: Window): boolean {
     const l = this.local(w);

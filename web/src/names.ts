@@ -16,9 +16,10 @@ export class Names {
 
   /**
    * draw writes region names into the spans that are wide enough. If there are too many of these,
-   * only the widest get names.
+   * only the widest get names. If spans are hatched, each name has the plain colour of its span behind it,
+   * and hatching remains above and below it.
    */
-  draw(g: Pen, first: number, end: number, dpr: number, w: Window): void {
+  draw(g: Pen, first: number, end: number, dpr: number, w: Window, hatched: boolean): void {
     const lane = this.view.lane,
       lw = lane.local(w),
       most = Math.max(900, Math.round((this.view.width * this.view.height) / 1800));
@@ -49,6 +50,10 @@ export class Names {
       const region = lane.meta.regions[t.region[k]],
         text = region ? this.cut(g, shortenName(region.name), size, x1 - x0) : "";
       if (text === "") return;
+      if (hatched) {
+        g.fillStyle = track ? unpack(track[0]) : lane.colors.css[t.region[k]];
+        g.fillRect(x0 - 2, Math.round(y - size / 2), this.width(g, text, size) + 4, size);
+      }
       g.fillStyle = track ? ink(unpack(track[0])) : (lane.colors.ink[t.region[k]] ?? "#000");
       drawText(g, text, x0, y, y - high / 2, high, x1 - x0);
     });
@@ -104,23 +109,25 @@ export class Names {
     }
   }
 
+  /** width returns the width of a text in a size that the pen has. */
+  private width(g: Pen, text: string, size: number): number {
+    const key = size + text;
+    let w = this.textWidth.get(key);
+    if (w === undefined) {
+      if (this.textWidth.size > 20000) this.textWidth.clear();
+      w = g.measureText(text).width;
+      this.textWidth.set(key, w);
+    }
+    return w;
+  }
+
   private cut(g: Pen, text: string, size: number, room: number): string {
-    const width = (of: string): number => {
-      const key = size + of;
-      let w = this.textWidth.get(key);
-      if (w === undefined) {
-        if (this.textWidth.size > 20000) this.textWidth.clear();
-        w = g.measureText(of).width;
-        this.textWidth.set(key, w);
-      }
-      return w;
-    };
-    const all = width(text);
+    const all = this.width(g, text, size);
     if (all <= room) return text;
     // the estimate may be too long, because letters differ in width
     for (let n = Math.floor((text.length * (room - size * 0.8)) / all); n >= 2; n--) {
       const short = [...text].slice(0, n).join("") + "…";
-      if (width(short) <= room) return short;
+      if (this.width(g, short, size) <= room) return short;
     }
     return "";
   }

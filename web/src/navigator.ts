@@ -129,7 +129,7 @@ export class Navigator {
     // search led to it
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection && k.lane === laneIndex
-        ? { time: k.time, track: k.track }
+        ? { time: k.time, track: k.track, depth: k.depth }
         : k && k.lane === laneIndex
           ? { time: k.time }
           : { time: direction === "next" ? lane.cut(s.window).from - 1n : lane.cut(s.window).to };

@@ -515,7 +515,7 @@ export class Timeline extends RowView implements Marks {
 
   /** drawNames writes the names of regions into the spans of the rows from first to end − 1. */
   drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
-    this.names.draw(g, first, end, dpr, w);
+    this.names.draw(g, first, end, dpr, w, this.app.store.state.showWaits);
   }
 
   /** drawMarks draws the range, notes, measured time, selection and arrows over the spans. */

@@ -1,9 +1,10 @@
 // The tooltip next to the pointer.
-import { isAbort, type SpanDetails } from "./api";
+import { type InstantDetails, isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
 import { shortenName, bytesText, count, el, name, percent, nameElement } from "./dom";
 import { cancel, callLater } from "./timers";
 import type { Hit } from "./hit";
+import type { Lane } from "./lane";
 import { compact } from "./rowview";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
@@ -99,30 +100,38 @@ export class Tooltip {
     const box = this.element.getBoundingClientRect();
     this.element.style.left = Math.max(2, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
     this.element.style.top = Math.max(2, y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
-    if (!link && h.kind === "span" && h.single && h.track >= 0) {
+    const single = h.kind === "span" ? h.single : h.kind === "instant" && h.count === 1;
+    if (!link && single && h.track >= 0)
       this.timer = callLater("tool tip", 60, () => {
         const abort = (this.abort = new AbortController());
-        this.app.client
-          .json<SpanDetails>(
-            `traces/${encodeURIComponent(lane.meta.id)}/span`,
-            { track: h.track, depth: h.depth, time: h.middle },
-            abort.signal,
-          )
-          .then((d) => {
-            const e = this.element.querySelector(".exact");
-            if (e)
-              e.textContent =
-                `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ` +
-                `${exact(BigInt(d.span.start), lane.clock)}`;
-          })
-          .catch((e: unknown) => {
-            if (!isAbort(e)) {
-              const x2 = this.element.querySelector(".exact");
-              if (x2) x2.textContent = "";
-            }
-          });
+        this.complete(lane, h, abort.signal).catch((e: unknown) => {
+          const x2 = this.element.querySelector(".exact");
+          if (!isAbort(e) && x2 && h.kind === "span") x2.textContent = "";
+        });
       });
+  }
+
+  /** complete adds what only the server knows: the times of a span, or the name and time of an instant. */
+  private async complete(lane: Lane, h: Hit, signal: AbortSignal): Promise<void> {
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
+      set = (selector: string, text: string): void => {
+        const e = this.element.querySelector(selector);
+        if (e) e.textContent = text;
+      };
+    if (h.kind === "instant") {
+      const query = { track: h.track, time: h.middle, radius: lane.length / 1000n + 1n },
+        d = await this.app.client.json<InstantDetails>(path + "instant", query, signal);
+      set("b", shortenName(d.name || d.kind));
+      set("div:last-child", `at ${exact(BigInt(d.time), lane.clock)}`);
+      return;
     }
+    const { span } = await this.app.client.json<SpanDetails>(
+        path + "span",
+        { track: h.track, depth: h.depth, time: h.middle },
+        signal,
+      ),
+      start = BigInt(span.start);
+    set(".exact", `${exact(BigInt(span.end) - start, lane.clock)}  from ${exact(start, lane.clock)}`);
   }
 
   private announceAt(h: Hit, t: Timeline): void {

@@ -5,6 +5,7 @@ import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
 import { initialState, type Marks, maxChoiceLength, type State, type Theme } from "./store";
 import type { Window } from "./time";
+import { sameWindow } from "./view";
 
 function parseBig(text: string | null): bigint | null {
   return text !== null && /^-?\d{1,40}$/.test(text) ? BigInt(text) : null;
@@ -63,11 +64,15 @@ function readBundle(v: string): State["link"] {
     : null;
 }
 
-/** writeFragment returns the fragment for a state, without "#". It leaves out initial values. */
-export function writeFragment(s: State): string {
+/**
+ * writeFragment returns the fragment for a state, without "#". It leaves out initial values, and the window if it is
+ * the whole: a trace that is recorded again may be longer.
+ */
+export function writeFragment(s: State, whole: Window | null = null): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
-  if (s.traces.length > 0) q.set("w", `${s.window.from}~${s.window.to}`);
+  if (s.traces.length > 0 && !(whole && sameWindow(s.window, whole)))
+    q.set("w", `${s.window.from}~${s.window.to}`);
   if (s.collapsed.size > 0) q.set("c", [...s.collapsed].join(","));
   if (s.hidden.size > 0) q.set("h", [...s.hidden].join(","));
   if (s.order !== initialState.order) q.set("o", s.order);

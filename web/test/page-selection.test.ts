@@ -522,4 +522,83 @@ pageTests("the page: selection", (check) => {
     await ready();
     expect(await pixels()).toBe(values);
   });
+
+  check("two fingers zoom and pan, and select nothing", async ({ page, context, open, ready, view }) => {
+    await open("#t=a1");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const touch = await context.newCDPSession(page),
+      middle = box.x + box.width / 2,
+      length = Number((await view()).to);
+    const fingers = (type: "touchStart" | "touchMove" | "touchEnd", ...at: readonly number[]): Promise<unknown> =>
+      touch.send("Input.dispatchTouchEvent", { type, touchPoints: at.map((x, id) => ({ x, y: box.y + 60, id })) });
+    await fingers("touchStart", middle - 40);
+    await fingers("touchStart", middle - 40, middle + 40);
+    await fingers("touchMove", middle - 100, middle + 100);
+    await fingers("touchMove", middle - 160, middle + 160);
+    await ready();
+    // four times as far apart: a quarter of the time around the middle
+    const near = await view();
+    expect(Math.abs(Number(near.from) - (length * 3) / 8)).toBeLessThan(length / 1000);
+    expect(Math.abs(Number(near.to) - (length * 5) / 8)).toBeLessThan(length / 1000);
+    // both to the right by a tenth of the width
+    await fingers("touchMove", middle - 160 + box.width / 10, middle + 160 + box.width / 10);
+    await fingers("touchEnd");
+    await ready();
+    const moved = await view();
+    expect(Math.abs(Number(moved.from) - (length * 3) / 8 + length / 40)).toBeLessThan(length / 1000);
+    expect(moved.selection).toBeNull();
+  });
+
+  check("the tooltip of an instant has its name and time", async ({ page, open }) => {
+    const x = traces[0].tracks.find((t) => t.instants.length > 0),
+      at = x?.instants[0] ?? 0;
+    await open(`#t=a1&w=${at - 500}~${at + 500}&sh=18&l=1`);
+    const box = await page.locator(".plot").boundingBox(),
+      row = (await page.evaluate(() => window.weft.layout().rows)).find((r) => r.strips.some((s) => s.kind === 1));
+    if (!box || !row) throw new Error("no time line, or no instants");
+    await page.mouse.move(box.x + (box.width * 500.5) / 1000, box.y + row.y + row.height / 2);
+    const tip = page.locator(".tip");
+    await tip.locator("b", { hasText: "marker" }).waitFor();
+    expect(await tip.locator("div").last().innerText()).toBe(`at ${at / 1000} µs`); // its clock has nanoseconds
+  });
+
+  check("names of hatched calls have the plain colour of the call behind them", async ({ page, open }) => {
+    // the call in the middle of the window waits
+    const call = traces[0].tracks[1].spans[3][0],
+      part = Math.floor((call.end - call.start) / 10);
+    await open(`#t=a1&w=${call.start + part}~${call.end - part}&wa=1&sh=18`);
+    const row = (await page.evaluate(() => window.weft.layout().rows)).find((r) => r.track === 1),
+      strip = row?.strips.find((s) => s.kind === 0 && s.depth === 3);
+    if (!strip) throw new Error("no call");
+    /** plain returns whether hatching leaves no gaps on a line through the names. */
+    const plain = (x: number): Promise<boolean> =>
+      page.evaluate(
+        ([left, top]) => {
+          const c = document.querySelector<HTMLCanvasElement>("canvas.over"),
+            { data } = c?.getContext("2d")?.getImageData(left, top, 20, 1) ?? { data: [] };
+          return Array.from({ length: 20 }, (_, i) => data[4 * i + 3]).every((alpha) => alpha === 255);
+        },
+        [x, Math.round(strip.y + strip.height / 2)],
+      );
+    expect(await plain(4)).toBe(true);
+    expect(await plain(500)).toBe(false);
+  });
+
+  check("in a narrow window the dialogs are no wider than the window", async ({ page, open, ready }) => {
+    await page.setViewportSize({ width: 400, height: 700 });
+    await open("#t=a1");
+    for (const key of ["?", "v"]) {
+      if (key === "v") await page.getByRole("button", { name: /^View/ }).click();
+      else await page.keyboard.press(key);
+      const d = page.locator("dialog[open]");
+      await d.waitFor();
+      expect(await d.evaluate((e) => [e.scrollWidth - e.clientWidth, e.getBoundingClientRect().right < 400])).toEqual([
+        0,
+        true,
+      ]);
+      await page.keyboard.press("Escape");
+      await ready();
+    }
+  });
 });

@@ -151,9 +151,13 @@ pageTests("the page: tables", (check) => {
   check("a note is kept", async ({ page, open, ready }) => {
     await open("#t=a1");
     await page.locator(".plot").focus();
+    const stored = page.waitForRequest((r) => r.method() === "PUT");
     await page.keyboard.press("b");
     await ready();
     expect(await page.locator("footer .message").innerText()).toBe("note added");
+    // it ends with the trace, as the time of the tables does
+    const { notes } = (await stored).postDataJSON() as { notes: { from: string; to: string }[] };
+    expect(notes[0]).toMatchObject({ from: "0", to: String(traces[0].length) });
     await page.locator("#panel textarea").fill("slow <b>here</b>");
     await page.keyboard.press("Tab");
     await ready();
@@ -668,5 +672,20 @@ pageTests("the page: tables", (check) => {
     await box.click();
     expect((await page.locator(".crumbs button").allInnerTexts()).at(-1)).toBe("MPI_Allreduce");
     expect(await page.locator(".flame > div").first().getAttribute("style")).toContain("left: 0%");
+  });
+
+  check("the tables say that they show the range, also if it is the window", async ({ page, open, ready }) => {
+    await open("#t=a1&w=1000000~3000000&p=profile");
+    const scope = page.locator(".scope");
+    expect(await scope.innerText()).toContain("visible window: 1 ms to 3 ms");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("r");
+    await ready();
+    await page.keyboard.press("Home");
+    await ready();
+    expect(await scope.innerText()).toContain("selected range: 1 ms to 3 ms");
+    await scope.getByRole("button", { name: "use window" }).click();
+    await ready();
+    expect(await scope.innerText()).toContain("visible window: 0 s to");
   });
 });

@@ -606,6 +606,19 @@ pageTests("the page", (check) => {
     }
   });
 
+  check("in a small window each of two traces has room for some rows", async ({ page, open }) => {
+    for (const [width, height] of [
+      [400, 700],
+      [800, 500],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await open("#t=a1,b2");
+      const heights = await page.locator(".lane .plot").evaluateAll((l) => l.map((p) => p.clientHeight));
+      expect(heights).toHaveLength(2);
+      for (const h of heights) expect(h, `${width}x${height}`).toBeGreaterThan(60);
+    }
+  });
+
   check("a window without room for the time line requests nothing for it", async ({ page, open, ready }) => {
     await open("#t=a1&cp=1&wa=1&a=1");
     const empty: string[] = [];

@@ -46,6 +46,13 @@ test("a URL restores its state", () =>
 test("the URL of the initial state is short", () =>
   expect(writeFragment({ ...initialState, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
 
+// a trace that is recorded again may be longer: its address still stands for the whole
+test("the address of the whole time line has no window", () => {
+  const s = { ...initialState, traces: ["a1"], window: { from: 0n, to: 100n } };
+  expect(writeFragment(s, { from: 0n, to: 100n })).toBe("t=a1");
+  expect(writeFragment(s, { from: 0n, to: 101n })).toBe("t=a1&w=0~100");
+});
+
 test("a damaged URL gives the initial state", () => {
   for (const bad of [
     "#w=5~x",

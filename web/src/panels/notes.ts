@@ -134,7 +134,7 @@ export function notes(): Panel {
       };
       const add = (): void => {
         const s = app.store.state,
-          w = lane.cut(s.range ?? s.window);
+          w = lane.times(s.range ?? s.window);
         store([
           ...app.notes.inLane(lane.index),
           {

@@ -8,6 +8,11 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 /** check runs axe on the current page. */
 async function check(w, state, out) {
   await w.ready();
+  await judge(w, state, out);
+}
+
+/** judge runs axe on any page. */
+async function judge(w, state, out) {
   await w.page.evaluate(axe);
   const r = await w.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   for (const v of r.violations)
@@ -64,6 +69,7 @@ export async function run(input, open) {
     narrow = 320;
   await report.page.setViewportSize({ width: narrow, height: 600 });
   const wide = await report.page.evaluate(() => document.documentElement.scrollWidth);
+  await judge(report, "report", violations);
   if (wide > narrow) outside.push(`the report, ${wide} pixels wide in a window of ${narrow},`);
   const list = await open("access-list", input.folder);
   await list.page.waitForSelector("main.start");
