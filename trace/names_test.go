@@ -58,7 +58,21 @@ func TestEnumName(t *testing.T) {
 		{IOSeek, 1, 1, false, "from-current"},
 		{MeasurementOnOff, 0, 2, false, "off"},
 		{MeasurementOnOff, 0, 0, false, ""},
-		{FileOperation, 1, 1, false, ""},
+		{FileOperation, 1, 1, false, "close"},
+		{FileOperation, 1, 31, false, "other"},
+		{FileOperationEnd, 1, 0x3 | 0x20 | 0x80, false, "write+failed+collective"},
+		{FileOperationEnd, 1, 11, false, ""},
+		{FileOperationEnd, 1, 1 << 11, false, ""},
+		{IOHandleCreate, 1, 1<<0 | 1<<10, false, "create+unique"},
+		{IOHandleCreate, 2, 1<<0 | 1<<8, false, "close-on-exec+delete-on-close"},
+		{IOHandleDuplicate, 1, 1 << 5, false, "data-sync"},
+		{IOStatusFlags, 0, 1 << 9, false, ""},
+		{IOStatusFlags, 0, Undefined, false, ""},
+		{IOBegin, 1, 0, false, "none"},
+		{IOBegin, 1, 1<<0 | 1<<1, false, "non-blocking+collective"},
+		{ProgramEnd, 0, 1, false, ""},
+		{Marker, 1, 2, false, "location-group"},
+		{Marker, 1, 6, false, ""},
 	} {
 		d := &Definitions{Conventions: Conventions{OwnOperations: x.own}}
 		o := &x.kind.Spec().Operands[x.operand]
