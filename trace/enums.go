@@ -1,6 +1,9 @@
 package trace
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Names of the values of enumerations, indexed by OTF2's numbers.
 var (
@@ -73,6 +76,8 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 		names = statistics
 	case "scope":
 		names = scopes
+	case "root":
+		return rootName(v)
 	case "level":
 		return flagNames(v, syncLevels)
 	case "creation":
@@ -91,6 +96,17 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 		return "", false
 	}
 	return names[v], true
+}
+
+// rootName returns the name of OTF2's numbers for roots that are no ranks. Events of intercommunicators have them.
+func rootName(v uint64) (string, bool) {
+	switch v {
+	case math.MaxUint32 - 1:
+		return "self", true
+	case math.MaxUint32 - 2:
+		return "this-group", true
+	}
+	return "", false
 }
 
 // flagNames returns the names of the flags in v. It returns false if v has other flags.

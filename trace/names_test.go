@@ -47,6 +47,9 @@ func TestEnumName(t *testing.T) {
 		{CollectiveEnd, 0, 11, true, ""},
 		{CollectiveEnd, 0, 99, false, ""},
 		{CollectiveEnd, 1, 0, false, ""},
+		{CollectiveEnd, 2, 1<<32 - 2, false, "self"},       // OTF2_COLLECTIVE_ROOT_SELF
+		{CollectiveEnd, 2, 1<<32 - 3, false, "this-group"}, // OTF2_COLLECTIVE_ROOT_THIS_GROUP
+		{CollectiveEnd, 2, 3, false, ""},
 		{LockAcquire, 2, 3, false, "openmp"},
 		{LockAcquire, 2, 7, false, "pthread"},
 		{RMALockRequest, 2, 1, false, "shared"},
