@@ -26,8 +26,8 @@ var (
 // Names of flags, indexed by OTF2's numbers of their bits.
 var (
 	syncLevels    = []string{"process", "memory"}
-	creationFlags = []string{"create", "truncate", "directory", "exclusive", "no-controlling-terminal", "no-follow", "path",
-		"temporary-file", "largefile", "no-seek", "unique"}
+	creationFlags = []string{"create", "truncate", "directory", "exclusive", "no-controlling-terminal", "no-follow",
+		"path", "temporary-file", "largefile", "no-seek", "unique"}
 	statusFlags = []string{"close-on-exec", "append", "non-blocking", "async", "sync", "data-sync", "avoid-caching",
 		"no-access-time", "delete-on-close"}
 	operationFlags = []string{"non-blocking", "collective"}
