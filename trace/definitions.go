@@ -57,13 +57,17 @@ func (t *Table[T]) Add(v T) uint32 {
 	return uint32(len(l) - 1)
 }
 
-// ByNumber returns the indexes of the entries whose id is a decimal number, by this number. The function id returns the
-// id of an entry. If several entries have the same number, the map has the last one.
+// ByNumber returns the indexes of the entries whose id is a decimal number of 64 bits, by this number. The function id
+// returns the id of an entry. Numbers without sign from 2^63 on have the negative key with the same bits. If several
+// entries have the same number, the map has the last one.
 func (t *Table[T]) ByNumber(id func(*T) string) map[int64]uint32 {
 	m := map[int64]uint32{}
 	for i := range uint32(t.Len()) {
-		if n, err := strconv.ParseInt(id(t.At(i)), 10, 64); err == nil {
+		text := id(t.At(i))
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			m[n] = i
+		} else if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			m[int64(n)] = i
 		}
 	}
 	return m

@@ -1,6 +1,9 @@
 package trace
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Names of the values of enumerations, indexed by OTF2's numbers.
 var (
@@ -17,17 +20,36 @@ var (
 	seekOptions = []string{"from-start", "from-current", "from-end", "data", "hole"}
 	switches    = []string{"", "on", "off"}
 	statistics  = []string{"seconds", "count", "volume-sent", "volume-received", "volume"}
+	scopes      = []string{"global", "location", "location-group", "system-tree-node", "group", "communicator"}
 )
 
-// EnumName returns the name of the value v of an operand whose values are an enumeration, or an interrupt
+// Names of flags, indexed by OTF2's numbers of their bits.
+var (
+	syncLevels    = []string{"process", "memory"}
+	creationFlags = []string{"create", "truncate", "directory", "exclusive", "no-controlling-terminal", "no-follow",
+		"path", "temporary-file", "largefile", "no-seek", "unique"}
+	statusFlags = []string{"close-on-exec", "append", "non-blocking", "async", "sync", "data-sync", "avoid-caching",
+		"no-access-time", "delete-on-close"}
+	operationFlags = []string{"non-blocking", "collective"}
+)
+
+// Names of OTF's operations on files, by the number in the lower 5 bits, and of the flags in the bits above.
+var (
+	fileOperations = []string{"open", "close", "read", "write", "seek", "unlink", "rename", "duplicate", "sync", "lock",
+		"unlock", 31: "other"}
+	fileOperationFlags = []string{"failed", "async", "collective", "direct", "sync", "read-lock"}
+)
+
+// EnumName returns the name of the value v of an operand whose values are an enumeration, flags, or an interrupt
 // generator. ok is false if o is another operand, or v has no name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
 	case "operation":
-		if k != FileOperation && k != FileOperationBegin && k != FileOperationEnd {
-			return d.OperationName(v)
+		if k == FileOperation || k == FileOperationEnd {
+			return fileOperationName(v)
 		}
+		return d.OperationName(v)
 	case "model":
 		names = threadingModels
 	case "type":
@@ -52,8 +74,20 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 		names = seekOptions
 	case "statistic":
 		names = statistics
+	case "scope":
+		names = scopes
+	case "root":
+		return rootName(v)
 	case "level":
-		return syncLevel(v)
+		return flagNames(v, syncLevels)
+	case "creation":
+		return flagNames(v, creationFlags)
+	case "flags":
+		return flagNames(v, operationFlags)
+	case "status":
+		if k != ProgramEnd {
+			return flagNames(v, statusFlags)
+		}
 	case "generator":
 		name = d.ValueNames[Value{Num: v, Type: InterruptGeneratorRef}]
 		return name, name != ""
@@ -64,20 +98,43 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 	return names[v], true
 }
 
-// syncLevel returns the names of the flags in a synchronisation level of remote memory access. It
-// returns false if v has other flags.
-func syncLevel(v uint64) (string, bool) {
-	if v > 3 {
-		return "", false
+// rootName returns the name of OTF2's numbers for roots that are no ranks. Events of intercommunicators have them.
+func rootName(v uint64) (string, bool) {
+	switch v {
+	case math.MaxUint32 - 1:
+		return "self", true
+	case math.MaxUint32 - 2:
+		return "this-group", true
 	}
-	var names []string
-	for i, name := range []string{"process", "memory"} {
-		if v>>i&1 != 0 {
-			names = append(names, name)
-		}
+	return "", false
+}
+
+// flagNames returns the names of the flags in v. It returns false if v has other flags.
+func flagNames(v uint64, names []string) (string, bool) {
+	if v>>len(names) != 0 {
+		return "", false
 	}
 	if v == 0 {
 		return "none", true
 	}
-	return strings.Join(names, "+"), true
+	var set []string
+	for i, name := range names {
+		if v>>i&1 != 0 {
+			set = append(set, name)
+		}
+	}
+	return strings.Join(set, "+"), true
+}
+
+// fileOperationName returns the name of an operation on a file in OTF, followed by those of its flags.
+func fileOperationName(v uint64) (string, bool) {
+	name, flags := fileOperations[v&31], v>>5
+	set, ok := flagNames(flags, fileOperationFlags)
+	if name == "" || !ok {
+		return "", false
+	}
+	if flags == 0 {
+		return name, true
+	}
+	return name + "+" + set, true
 }

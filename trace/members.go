@@ -3,7 +3,6 @@ package trace
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -12,9 +11,9 @@ import (
 // the trace gets later, for example because it is still being written. Only one goroutine at a time may use it.
 type Memberships struct {
 	defs            *Definitions
-	locations, sets int               // numbers of locations and sets for which the other fields are valid
-	byID            map[string]uint32 // locations by id
-	all             map[Value]*Set    // results of Communicating, by paradigm
+	locations, sets int              // numbers of locations and sets for which the other fields are valid
+	byID            map[int64]uint32 // locations by id
+	all             map[Value]*Set   // results of Communicating, by paradigm
 	numbers         *ProcessNumbers
 }
 
@@ -236,15 +235,12 @@ const unknownMember = math.MinInt64
 func (m *Memberships) locationsOf(ids []int64) []uint32 {
 	m.update()
 	if m.byID == nil {
-		m.byID = map[string]uint32{}
-		for i, l := range m.defs.Locations.All() {
-			m.byID[l.ID] = uint32(i)
-		}
+		m.byID = m.defs.Locations.ByNumber(func(l *Location) string { return l.ID })
 	}
 	list := make([]uint32, len(ids))
 	for i, id := range ids {
 		list[i] = NoRef
-		if loc, ok := m.byID[strconv.FormatInt(id, 10)]; ok && id != unknownMember {
+		if loc, ok := m.byID[id]; ok && id != unknownMember {
 			list[i] = loc
 		}
 	}

@@ -55,3 +55,16 @@ func TestMembers(t *testing.T) {
 		t.Error("members of a communicator that is not there")
 	}
 }
+
+// TestMembersWithLargeIDs checks ids of locations that do not fit into a signed number of 64 bits, as OTF2 allows.
+func TestMembersWithLargeIDs(t *testing.T) {
+	d := &Definitions{}
+	d.Locations.Add(Location{ID: "5"})
+	d.Locations.Add(Location{ID: "18446744073709551614"}) // 2^64 - 2
+	d.Sets.Add(Set{Kind: "communicating locations", Members: []int64{-2, 5}})
+	ranks := d.Sets.Add(Set{Kind: "ranks", Members: []int64{1, 0}})
+	got, known := d.Memberships().Members(d.Communicator.Add(Communicator{Set: ranks}))
+	if !known || !slices.Equal(got, []uint32{0, 1}) {
+		t.Errorf("found the members %v, %t, expected locations 0 and 1", got, known)
+	}
+}

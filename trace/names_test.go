@@ -47,6 +47,9 @@ func TestEnumName(t *testing.T) {
 		{CollectiveEnd, 0, 11, true, ""},
 		{CollectiveEnd, 0, 99, false, ""},
 		{CollectiveEnd, 1, 0, false, ""},
+		{CollectiveEnd, 2, 1<<32 - 2, false, "self"},       // OTF2_COLLECTIVE_ROOT_SELF
+		{CollectiveEnd, 2, 1<<32 - 3, false, "this-group"}, // OTF2_COLLECTIVE_ROOT_THIS_GROUP
+		{CollectiveEnd, 2, 3, false, ""},
 		{LockAcquire, 2, 3, false, "openmp"},
 		{LockAcquire, 2, 7, false, "pthread"},
 		{RMALockRequest, 2, 1, false, "shared"},
@@ -58,7 +61,21 @@ func TestEnumName(t *testing.T) {
 		{IOSeek, 1, 1, false, "from-current"},
 		{MeasurementOnOff, 0, 2, false, "off"},
 		{MeasurementOnOff, 0, 0, false, ""},
-		{FileOperation, 1, 1, false, ""},
+		{FileOperation, 1, 1, false, "close"},
+		{FileOperation, 1, 31, false, "other"},
+		{FileOperationEnd, 1, 0x3 | 0x20 | 0x80, false, "write+failed+collective"},
+		{FileOperationEnd, 1, 11, false, ""},
+		{FileOperationEnd, 1, 1 << 11, false, ""},
+		{IOHandleCreate, 1, 1<<0 | 1<<10, false, "create+unique"},
+		{IOHandleCreate, 2, 1<<0 | 1<<8, false, "close-on-exec+delete-on-close"},
+		{IOHandleDuplicate, 1, 1 << 5, false, "data-sync"},
+		{IOStatusFlags, 0, 1 << 9, false, ""},
+		{IOStatusFlags, 0, Undefined, false, ""},
+		{IOBegin, 1, 0, false, "none"},
+		{IOBegin, 1, 1<<0 | 1<<1, false, "non-blocking+collective"},
+		{ProgramEnd, 0, 1, false, ""},
+		{Marker, 1, 2, false, "location-group"},
+		{Marker, 1, 6, false, ""},
 	} {
 		d := &Definitions{Conventions: Conventions{OwnOperations: x.own}}
 		o := &x.kind.Spec().Operands[x.operand]

@@ -7,8 +7,11 @@ import (
 )
 
 // keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and
-// source places with their files. Of the records of a stream, it keeps those whose tokens are free.
+// source places with their files. Of the records of a stream, it keeps those whose tokens are free. It also keeps
+// groups without members.
 func (m *model) keepTokens(list []*Record) {
+	m.keepEmptyGroups(list, functionGroups, DefFunctionGroup, DefFunction)
+	m.keepEmptyGroups(list, counterGroups, DefCounterGroup, DefCounter)
 	kept := map[scopedToken]string{}
 	for _, x := range []struct {
 		typ   Type
@@ -23,6 +26,22 @@ func (m *model) keepTokens(list []*Record) {
 				continue
 			}
 			kept[token] = trace.ToUTF8(r.Name)
+			m.keepOpaque(r)
+		}
+	}
+}
+
+// keepEmptyGroups keeps the groups of a type that have no members. In the model, members state the name of their group.
+func (m *model) keepEmptyGroups(list []*Record, table int, group, member Type) {
+	known := map[string]bool{}
+	for _, r := range list {
+		if r.Type == member {
+			known[m.textOf(table, r.Stream, r.Group)] = true
+		}
+	}
+	for _, r := range list {
+		if name := trace.ToUTF8(r.Name); r.Type == group && !known[name] {
+			known[name] = true
 			m.keepOpaque(r)
 		}
 	}

@@ -421,7 +421,9 @@ func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 			return trace.Value{Num: uint64(v), Type: typ}, true
 		}
 	case trace.Float32, trace.Float64:
-		if d, n, exact := trace.ParseDecimal(tok); n == len(tok) && exact && typ == trace.Float64 {
+		// A decimal has no negative zero.
+		if d, n, exact := trace.ParseDecimal(tok); n == len(tok) && exact && typ == trace.Float64 &&
+			(tok[0] != '-' || d.Float() != 0) {
 			return trace.FloatValue(d.Float()), true
 		}
 		bits := 64

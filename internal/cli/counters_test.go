@@ -117,3 +117,21 @@ func TestPlainCollectives(t *testing.T) {
 		t.Errorf("the loss table counts %d visits, expected 6; the profile is\n%s\nexpected 10 + 6 of MPI_Allreduce", n, out)
 	}
 }
+
+// TestNegativeZeroOfCounters converts values of a counter to each format and back: otfprint shows the same values.
+func TestNegativeZeroOfCounters(t *testing.T) {
+	requireOTFPrint(t)
+	path := writeTrace(t, map[string]string{".otf": "1:1\n",
+		".0.def":    "DTRf4240\nDP1NM\"p\"\nDCNT1G0NM\"c\"P121U\"#\"\n",
+		".1.events": "1\n*1\nCNT1V8000000000000000\n2\n*1\nCNT1Vbff8000000000000\n3\n*1\n"})
+	for _, ext := range []string{".etf", ".otf2", ".pallas", ".trf"} {
+		there, back := filepath.Join(t.TempDir(), "x"+ext), filepath.Join(t.TempDir(), "back.otf")
+		weft(t, 0, "convert", "-q", path, there)
+		weft(t, 0, "convert", "-q", there, back)
+		for _, want := range []string{"value -0.000000\n", "value -1.500000\n"} {
+			if text := otfprinted(t, back); strings.Count(text, want) != 1 {
+				t.Errorf("%s: otfprint shows\n%s\nexpected one %s", ext, text, want)
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/effort"
 )
 
@@ -442,6 +443,30 @@ func TestLossOfSnapshots(t *testing.T) {
 			text := weft(t, 0, append([]string{"convert", "-q", "--json", path, out}, flags...)...)
 			if got := lostDefinitions(t, text, "recomputed"); !maps.Equal(got, want) {
 				t.Errorf("%s: found %v, expected %v", path, got, want)
+			}
+		}
+	}
+}
+
+// TestLossOfEmptyGroups checks that the loss table counts groups of functions and counters without members. The trace
+// has one of each, and one of each with a member.
+func TestLossOfEmptyGroups(t *testing.T) {
+	trace := writeTrace(t, map[string]string{".otf": "1:1\n",
+		".0.def": "DP1NM\"p\"\nDFG1NM\"used\"\nDFG2NM\"empty\"\nDF1G1NM\"f\"\nDCG1NM\"used\"\nDCG2NM\"empty\"\n" +
+			"DCNT1G1NM\"c\"P0U\"\"\n",
+		".1.events": "1\n*1\nE1\nCNT1V5\n2\n*1\nL1\n2\n*1\n"})
+	for _, ext := range []string{".etf", ".otf2", ".pallas", ".trf"} {
+		for _, x := range []struct {
+			flag string
+			how  format.Fidelity
+		}{{"--force", format.WeftOnly}, {"--plain", format.Lost}} {
+			rows := lossRows(t, x.flag, trace, filepath.Join(t.TempDir(), "x"+ext))
+			for _, group := range []string{"DefFunctionGroup", "DefCounterGroup"} {
+				if !slices.ContainsFunc(rows, func(r format.LossRow) bool {
+					return r.Field == group && r.How == x.how && r.Count == 1
+				}) {
+					t.Errorf("%s %s: found %v, expected a row with 1 %s %s", ext, x.flag, rows, group, x.how)
+				}
 			}
 		}
 	}
