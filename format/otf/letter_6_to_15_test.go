@@ -433,6 +433,7 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 		"DA6M0,1,2,3,4,5,6,7,8,9,\n",
 	// the prefix of one spelling and the keyword of the other
 	"DEFP3NM\"x\"\nDPROCESS 4 NAME \"y\"\n DPROCESS 5 NAME \"z\"\n DEFP6NM\"x\"\nDF3G0NM\"f\"\n",
+	"DCA3MZ9\nDF3G0NM\"f\"\n", "DPG3MNAME \"x\"\nDF3G0NM\"f\"\n",
 	"KZ\nDF3G0NM\"f\"\n", " KEYS\nDF3G0NM\"f\"\n", // libotf stops at other keywords that begin with K
 	"K1Y6V5\n K2Y6V5\nK3Y6V5\nDF3G0NM\"f\"\n", // and drops pairs before a pair after blanks
 }, Snapshots: {
@@ -445,6 +446,7 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 	"5\n*1\nSUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\n",
 	"5\n*1\n SUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\n SF1N2E3I4\n",
 	"5\n*1\nSUMF1N2E3I4\nSFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\nKZ\nSF1N2E3I4\n",
+	"5\n*1\nSFL1NO1NC1NRD1NW1NSK1BR1BW1\nK1YCV5\nSF1N2E3I4\n", // otfprint does not print, nor check, SFL
 	"5\n*1\nSQ1\nSF1N2E3I4\nE1\n", "5\n*1\nSF1N2I3E4\nSF1N2E3I4\n",
 }, Markers: {
 	"MS1T5P1V\"t\"\nMARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\nMD2NM\"m\"Y3\nMS2T3P1V\"t\"\n",

@@ -234,14 +234,13 @@ func (s *scanner) skipKeyword(f *fieldSpec) bool {
 			return true
 		}
 	}
-	if f.f == fieldMembers && len(w) > 0 {
-		// The keyword of an empty list and the next keyword are not separated.
-		for _, k := range [2]string{f.long, f.short} {
-			if len(w) > len(k) && string(w[:len(k)]) == k {
-				s.i = start + len(k)
-				return true
-			}
+	// The keyword of an empty list and the next keyword are not separated.
+	if f.f == fieldMembers && (string(w) == f.short+"NM" || string(w) == f.long+"NAME") {
+		s.i = start + len(f.short)
+		if len(w) > len(f.long) {
+			s.i = start + len(f.long)
 		}
+		return true
 	}
 	s.i = start
 	return false
