@@ -143,7 +143,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		switch isTracing := c.tracing[row.Ref()]; {
 		case isTracing && k == trace.Enter:
 			if !o.entered {
-				if err := c.reportOutside(o, "before", "entry"); err != nil {
+				if err := c.reportOutside(row.Location(), "before", "entry"); err != nil {
 					return err
 				}
 			}
@@ -205,12 +205,14 @@ func (c *checker) checkSubsets(b *trace.Batch) {
 }
 
 // reportOutside reports the events of a location that lie outside of tracing.
-func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
+func (c *checker) reportOutside(loc uint32, where, record string) error {
+	o := c.outside[loc]
 	if o.events == 0 {
 		return nil
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
+		Event:    trace.Place{Location: loc, HasLocation: true},
 		Found:    "an event " + where + " the " + record + " of the process's tracing",
 		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
@@ -225,7 +227,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	for _, loc := range slices.Sorted(maps.Keys(c.outside)) {
 		if o := c.outside[loc]; o.entered {
-			if err := c.reportOutside(o, "after", "exit"); err != nil {
+			if err := c.reportOutside(loc, "after", "exit"); err != nil {
 				return err
 			}
 		}
