@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
@@ -161,10 +162,14 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 	if s.anySet() {
 		values := in.opt.Values
 		var err error
-		if in.format.About().Name == (otf.Format{}).About().Name {
+		switch in.format.About().Name {
+		case (otf.Format{}).About().Name:
 			values = otf.OwnRecords(values)
 			s, p.Tool, err = takeLargeTimes(s, p.Tool)
-		} else {
+		case (otf2.Format{}).About().Name:
+			values = otf2.OwnRecords(values)
+			fallthrough
+		default:
 			s, err = withoutLargeEnd(s)
 		}
 		if err != nil {
