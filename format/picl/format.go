@@ -238,9 +238,10 @@ func (c *checker) Finish(ctx context.Context) error {
 	s := NewStatistics()
 	s.setDefinitions(c.d.defs, c.d.statistics)
 	s.aliases = c.d.aliases()
+	places := map[int64]trace.Place{} // of statistics records, by line
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
-			d.Position.File = c.d.src.Path
+			d.Position.File, d.Event = c.d.src.Path, places[d.Position.Line]
 			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
@@ -249,6 +250,10 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	if err := c.d.eachRecord(ctx, func(rec *Record) error {
 		s.Add(rec)
+		if loc, ok := c.d.locationOfRecord(procKey{rec.Processor, rec.Process}); ok && rec.Type <= TypeTimes {
+			t, _, known := rec.Time.Ticks(c.d.Digits)
+			places[rec.Line] = trace.Place{Location: loc, HasLocation: true, Time: t, HasTime: known}
+		}
 		return report(s.Compare(rec, trace.NewDecimal(1, min(6, int(max(c.d.Digits, s.digits))))))
 	}); err != nil {
 		return err
