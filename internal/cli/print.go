@@ -157,7 +157,8 @@ const (
 
 // chooseRestored selects locations by the names in the trace that weft has converted, if the flags name no
 // location of the opened trace, which has the names of OTF2's own records. changed is true if it does so.
-func (in *input) chooseRestored(ctx context.Context, s *selectionFlags, sel *trace.Selection) (changed bool, err error) {
+func (in *input) chooseRestored(ctx context.Context, s *selectionFlags, sel *trace.Selection) (changed bool,
+	err error) {
 	for i := range in.Defs().Locations.Len() {
 		if sel.Location(uint32(i)) {
 			return false, nil
