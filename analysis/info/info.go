@@ -237,7 +237,7 @@ func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 	d := t.Events.Defs()
 	sel := trace.Everything()
 	_, known := t.File.LinkCount()
-	if known {
+	if known = known && t.Part == nil; known {
 		// To find the ends of links would take longer than all other work.
 		sel.Links = trace.NoLinks
 	}

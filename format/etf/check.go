@@ -41,8 +41,8 @@ func (c *checker) Finish(ctx context.Context) error {
 	for i := range c.d.Model.Metrics.Len() {
 		m := c.d.Model.Metrics.At(uint32(i))
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
-			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines",
-				"at least one F line"); err != nil {
+			if err := c.reportAt(trace.Place{Location: m.Location, HasLocation: true}, "etf.empty-signal", trace.Error,
+				c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
 				return err
 			}
 		}
@@ -167,8 +167,13 @@ type curveEnd struct {
 }
 
 func (c *checker) report(rule string, sev trace.Severity, line int64, found, expected string) error {
+	return c.reportAt(trace.Place{}, rule, sev, line, found, expected)
+}
+
+// reportAt reports a defect of an event.
+func (c *checker) reportAt(at trace.Place, rule string, sev trace.Severity, line int64, found, expected string) error {
 	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line},
-		Found: found, Expected: expected})
+		Found: found, Expected: expected, Event: at})
 }
 
 // add checks the id of a line against the earlier ones of its kind.
@@ -315,6 +320,7 @@ func (c *checker) settle(res uint32, u *resourceUse) error {
 		return nil
 	}
 	r := c.d.Model.Resources.At(res)
+	at := trace.Place{Location: r.Location, HasLocation: true, Time: u.time, HasTime: true}
 	pos := int64(0)
 	for _, h := range u.begun {
 		if h.ended {
@@ -329,7 +335,7 @@ func (c *checker) settle(res uint32, u *resourceUse) error {
 				} else if n > 2 {
 					others = fmt.Sprintf(", nor %d others", n-1)
 				}
-				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
+				if err := c.reportAt(at, "etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
 					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold%s", o.id, o.offset, o.amount,
 						others)); err != nil {
@@ -346,10 +352,9 @@ func (c *checker) settle(res uint32, u *resourceUse) error {
 		return nil // none of the claims has a duration
 	}
 	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
-		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning,
-			Position: trace.Position{File: c.d.File.Name, Line: pos},
-			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
-			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Place{Time: u.time, HasTime: true}})
+		return c.reportAt(at, "etf.overload", trace.Warning, pos,
+			fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
+			fmt.Sprintf("at most its capacity %v", r.Capacity))
 	}
 	return nil
 }
@@ -365,8 +370,9 @@ func (c *checker) checkFragment(x *trace.Cursor) error {
 	}
 	clock := c.d.Model.Clock
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
+	at := trace.Place{Location: x.Location(), HasLocation: true, Time: x.Time(), HasTime: true}
 	if last.pos > x.Pos() {
-		err := c.report("etf.fragment-order", trace.Error, last.pos,
+		err := c.reportAt(at, "etf.fragment-order", trace.Error, last.pos,
 			"a fragment that begins before the fragment of an earlier line", "fragments in time order")
 		if err != nil || last.end == x.Time() {
 			return err
@@ -381,7 +387,8 @@ func (c *checker) checkFragment(x *trace.Cursor) error {
 		math.Abs(float64(last.end))) {
 		sev, rule = trace.Warning, "etf.fragment-rounding"
 	}
-	return c.report(rule, sev, x.Pos(), "start "+sec(x.Time()), "the end "+sec(last.end)+" of the fragment before it")
+	return c.reportAt(at, rule, sev, x.Pos(), "start "+sec(x.Time()),
+		"the end "+sec(last.end)+" of the fragment before it")
 }
 
 // Links checks that both ends of every dependency exist.

@@ -183,7 +183,28 @@ func (p *blockParser) report(b problem, number int64, l []byte) error {
 	if p.d.Scanned {
 		return nil
 	}
-	return p.d.Opt.Defect(b.defect(p.d.File.Name, number, l))
+	x := b.defect(p.d.File.Name, number, l)
+	if p.d.Restore == nil && p.rec.Line == number {
+		x.Event = p.eventOf(&p.rec)
+	}
+	return p.d.Opt.Defect(x)
+}
+
+// eventOf returns the time of a line, and the location of a claim or an event.
+func (p *blockParser) eventOf(rec *Record) (at trace.Place) {
+	switch rec.Keyword {
+	case E:
+		at.Location, at.HasLocation = p.d.events, true
+	case C:
+		if res, ok := p.d.resourceOf(rec.Resource); ok {
+			at.Location, at.HasLocation = p.d.Model.Resources.At(res).Location, true
+		}
+	case F, TSR:
+	default:
+		return at
+	}
+	at.Time, _, at.HasTime = rec.Start.Ticks(p.d.Digits)
+	return at
 }
 
 // skip reports and counts a line that cannot be read.
@@ -228,6 +249,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	if bad.severity == trace.Error && bad.rule != "" {
 		return p.skip(bad, number, l)
 	}
+	rec.Line = number
 	if bad.rule != "" {
 		if err := p.report(bad, number, l); err != nil {
 			return err
@@ -236,7 +258,6 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	if p.rounded = bad.rule == "etf.time-rounded"; p.rounded {
 		p.kept.rounded++
 	}
-	rec.Line = number
 	if k == D {
 		return p.storeDependency(attrs, number, l)
 	}

@@ -431,7 +431,13 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 	"DAUX5Y0\nDAUX6Y1\nDAUX7Y2\nDTRG1T9\nDPS1M2,\nDPGA1V3\n",
 	"DCNT4G0NM\"c\"P20U\"\"\nDCNT5G0NM\"c\"PdU\"\"\nDCNT6G0NM\"c\"P120U\"\"\nDCO2NM\"b\"Y0\nDCO3NM\"b\"Y4\n" +
 		"DA6M0,1,2,3,4,5,6,7,8,9,\n",
+	// the prefix of one spelling and the keyword of the other
+	"DEFP3NM\"x\"\nDPROCESS 4 NAME \"y\"\n DPROCESS 5 NAME \"z\"\n DEFP6NM\"x\"\nDF3G0NM\"f\"\n",
+	"DCA3MZ9\nDF3G0NM\"f\"\n", "DPG3MNAME \"x\"\nDF3G0NM\"f\"\n",
+	"KZ\nDF3G0NM\"f\"\n", " KEYS\nDF3G0NM\"f\"\n", // libotf stops at other keywords that begin with K
+	"K1Y6V5\n K2Y6V5\nK3Y6V5\nDF3G0NM\"f\"\n", // and drops pairs before a pair after blanks
 }, Snapshots: {
+	"5\n*1\nTE1O2\nKE1\nTE1O2\n",
 	"5\n*1\nTE1O2\nTE1O2S4\nTS1O2G3T4L5S6\nTS1O2G3T4\nTS1O2G3T4X6\nTOF1O2H3S4\nTC\"c\"\nTBC1CL2H3G4RT5S6R8X7\n" +
 		"TBF1MI2X7\nTCOC1N5\nTCNT1CNT1V3\n",
 	"5\n*1\nE1\nTE1O2\nTQ1\nTE1O3\n", "5\n*1\nTENTER 1 OTIME 2\nTE1O2X4\n", "5\n*1\nTE1\nTE1O2\n",
@@ -439,10 +445,12 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 	"5\n*1\nSF1C2E3I4\nSG1C2E3I4\nSM1C2A3NS4NR5S6R7\nSF1N2E3I4\nSCO1CL2NS4NR5S6R7\n",
 	"5\n*1\nSUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\n",
 	"5\n*1\n SUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\n SF1N2E3I4\n",
+	"5\n*1\nSUMF1N2E3I4\nSFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\nKZ\nSF1N2E3I4\n",
+	"5\n*1\nSFL1NO1NC1NRD1NW1NSK1BR1BW1\nK1YCV5\nSF1N2E3I4\n", // otfprint does not print, nor check, SFL
 	"5\n*1\nSQ1\nSF1N2E3I4\nE1\n", "5\n*1\nSF1N2I3E4\nSF1N2E3I4\n",
 }, Markers: {
 	"MS1T5P1V\"t\"\nMARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\nMD2NM\"m\"Y3\nMS2T3P1V\"t\"\n",
-	"MD2N\"m\"Y1\nMS1T5P1V\"t\"\n",
+	"MD2N\"m\"Y1\nMS1T5P1V\"t\"\n", "MDEF 2 NAME \"m\" TYPE 1\nMARKERS1T5P1V\"t\"\nKZ\nMD3NM\"m\"Y1\n",
 	" MARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\n MS1T5P1V\"t\"\n MARKERX\n",
 	"MQ1\nMS1T5P1V\"t\"\n", "K1Y6V5\nMS1T5P1V\"t\"\nMS1T6P1V\"t\"\n",
 }}
@@ -459,7 +467,7 @@ var unusualEvents = []string{
 	"5\n*1\nE1\nL1", "5\n*1\nE1\n6", "5\n*1\nE1\n ", "5\n*1\nE1\n\n", "5\n*1\nE1\n\nE2\n",
 	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\n" +
 		"E1\n",
-	"5\n*1\nCOPE5Y2\nPBrest\nE1\n",
+	"5\n*1\nCOPE5Y2\nPBrest\nE1\n", "5\n*1\nE1\nKZ\nE2\n",
 	// records in deprecated spellings
 	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",
 	// records in mixed spellings

@@ -43,6 +43,10 @@ var keywords = func() (k [numParts]map[string]Type) {
 		if s.part == Snapshots { // snapshots may also be in the file of the events
 			k[Events][s.short], k[Events][s.long] = Type(t), Type(t)
 		}
+		if s.part != Events { // prefixes and keywords of both spellings may be mixed
+			p := prefixes[s.part]
+			k[s.part][p[0]+s.short[len(p[1]):]], k[s.part][p[1]+s.long[len(p[0]):]] = Type(t), Type(t)
+		}
 	}
 	k[Events]["FB"], k[Events]["FILEOPBEGIN"] = BeginFileOperation, BeginFileOperation
 	k[Events]["FE"], k[Events]["FILEOPEND"] = EndFileOperation, EndFileOperation
@@ -230,14 +234,13 @@ func (s *scanner) skipKeyword(f *fieldSpec) bool {
 			return true
 		}
 	}
-	if f.f == fieldMembers && len(w) > 0 {
-		// The keyword of an empty list and the next keyword are not separated.
-		for _, k := range [2]string{f.long, f.short} {
-			if len(w) > len(k) && string(w[:len(k)]) == k {
-				s.i = start + len(k)
-				return true
-			}
+	// The keyword of an empty list and the next keyword are not separated.
+	if f.f == fieldMembers && (string(w) == f.short+"NM" || string(w) == f.long+"NAME") {
+		s.i = start + len(f.short)
+		if len(w) > len(f.long) {
+			s.i = start + len(f.long)
 		}
+		return true
 	}
 	s.i = start
 	return false
@@ -280,7 +283,11 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if library && i > 0 && prefixes[part][0] != prefixes[part][1] && bytes.HasPrefix(w, []byte(prefixes[part][0])) {
 		ok = false // after blanks, libotf recognises only the prefix of the short spelling
 	}
-	if !ok {
+	switch {
+	case !ok && library && part != Events && len(w) > 0 && w[0] == 'K':
+		r.Type = NoOp // libotf takes the line for a pair, and stops
+		return problem{"otf.malformed", "a record " + (&scanner{l: l, i: i}).rest(), "K or KEY", trace.Error}
+	case !ok:
 		r.Type, r.Text = Unknown, stringOf(l)
 		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
 			"a keyword of " + part.String() + " files; weft reads the record as unknown", trace.Note}
@@ -487,7 +494,10 @@ func (r *Record) addBytes(key uint32) *KeyValue {
 // in the same way as libotf, even if libotf would not write such lines.
 func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
-		return problem{} // libotf does not recognise a pair after blanks
+		// libotf parses a pair after blanks, and then drops it and the pairs before it.
+		bad := r.pair(l[i:], 0, true)
+		r.KeyValues = r.KeyValues[:0]
+		return bad
 	}
 	if i == 0 && r.frequentPair(l) {
 		return problem{}

@@ -238,7 +238,7 @@ func TestCompatLines(t *testing.T) {
 		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg",
 		"K8YbV5b7c4aL3\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL3\nK7Y8V5\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nK8YbV5b7c4aL3\nE2",
 		"K8YbV5b7c4aL6\nb\nK8YbV112233L3\nE2",
-		" K7Y8V5\nE2",
+		" K7Y8V5\nE2", "K7Y8V5\n K8Y8V5\nE2", "K7Y8V5\n\tKEY 8 TYPE 8 VALUE 5\nK9Y8V5\nE2", "K7Y8V5\n K8\nE2",
 	} {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "t.otf"), "1:1\n")

@@ -23,6 +23,7 @@ func TestParseRecord(t *testing.T) {
 			Record{Type: SendMsg, Peer: 2, Length: 0x1000, Tag: 0x2a, Communicator: 0x3e9, SCL: 0x4d}},
 		{"4 state lines", "a\n*1\nE1\n", Events, Record{Type: Enter, Time: 10, Process: 1, Function: 1}},
 		{"5.1 definition", `DF1G3e8NM"main"`, Definitions, Record{Type: DefFunction, Token: 1, Group: 1000, Name: "main"}},
+		{"5 mixed prefix and keyword", `DEFP3NM"x"`, Definitions, Record{Type: DefProcess, Token: 3, Name: "x"}},
 		{"5.2 bare leave", "LEAVE ", Events, Record{Type: Leave}},
 		{"5.3 snapshot", "TE1O3", Snapshots, Record{Type: EnterSnapshot, Function: 1, OriginalTime: 3}},
 		{"5.4 statistics", "SF1N2E3I4", Statistics,

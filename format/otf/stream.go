@@ -264,6 +264,7 @@ func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 			return false, err
 		}
 	} else if bad.rule != "" {
+		s.rec.Type = NoOp // the record before the pair does not matter
 		if err := s.reportMalformed(bad, off); err != nil {
 			return false, err
 		}

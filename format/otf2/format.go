@@ -32,6 +32,9 @@ var about = format.About{
 				"the events of the location, for which weft reads the archive twice."},
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"},
 			Doc: "Do not correct the times of locations by their clock offsets."},
+		{Name: CarriedOption, Default: "true", Values: []string{"true", "false"},
+			Doc: "Restore the ids, names and events of a trace that weft converted from another format. With false, weft " +
+				"reads the records of OTF2, as other tools do."},
 		{Name: likeOption, Default: likeWeft, Generated: likeScoreP, Values: []string{likeWeft, likeScoreP},
 			Write: true,
 			Doc: "scorep writes an archive with the layout of Score-P, for the analyser of Scalasca: a location group " +

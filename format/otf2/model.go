@@ -104,7 +104,10 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		defs: &trace.Definitions{Clock: trace.TicksPerSecond(1), Format: "otf2", Origin: "otf2", CheapNext: true,
 			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
 		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
-	restored, err := m.restore()
+	restored, err := false, error(nil)
+	if opt.Value(CarriedOption, "true") == "true" {
+		restored, err = m.restore()
+	}
 	if err != nil {
 		m.restorer, m.base = nil, 0
 		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,

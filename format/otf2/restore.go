@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -11,6 +12,18 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
+
+// CarriedOption is the name of the option that determines whether the reader restores carried data. Carried
+// data is data from a trace of another format that weft keeps in properties and attributes.
+const CarriedOption = "otf2.carried"
+
+// OwnRecords returns options with which a reader delivers the locations and times of OTF2's own records,
+// unless values choose otherwise.
+func OwnRecords(values map[string]string) map[string]string {
+	own := map[string]string{CarriedOption: "false"}
+	maps.Copy(own, values)
+	return own
+}
 
 // restore builds the model from the definitions that weft has stored in the properties of the archive. It
 // returns false if the archive has no such definitions.

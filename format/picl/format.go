@@ -144,7 +144,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		switch isTracing := c.tracing[row.Ref()]; {
 		case isTracing && k == trace.Enter:
 			if !o.entered {
-				if err := c.reportOutside(o, "before", "entry"); err != nil {
+				if err := c.reportOutside(row.Location(), "before", "entry"); err != nil {
 					return err
 				}
 			}
@@ -206,12 +206,14 @@ func (c *checker) checkSubsets(b *trace.Batch) {
 }
 
 // reportOutside reports the events of a location that lie outside of tracing.
-func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
+func (c *checker) reportOutside(loc uint32, where, record string) error {
+	o := c.outside[loc]
 	if o.events == 0 {
 		return nil
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
+		Event:    trace.Place{Location: loc, HasLocation: true},
 		Found:    "an event " + where + " the " + record + " of the process's tracing",
 		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
@@ -226,7 +228,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	for _, loc := range slices.Sorted(maps.Keys(c.outside)) {
 		if o := c.outside[loc]; o.entered {
-			if err := c.reportOutside(o, "after", "exit"); err != nil {
+			if err := c.reportOutside(loc, "after", "exit"); err != nil {
 				return err
 			}
 		}
@@ -237,9 +239,10 @@ func (c *checker) Finish(ctx context.Context) error {
 	s := NewStatistics()
 	s.setDefinitions(c.d.defs, c.d.statistics)
 	s.aliases = c.d.aliases()
+	places := map[int64]trace.Place{} // of statistics records, by line
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
-			d.Position.File = c.d.src.Path
+			d.Position.File, d.Event = c.d.src.Path, places[d.Position.Line]
 			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
@@ -248,6 +251,10 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	if err := c.d.eachRecord(ctx, func(rec *Record) error {
 		s.Add(rec)
+		if loc, ok := c.d.locationOfRecord(procKey{rec.Processor, rec.Process}); ok && rec.Type <= TypeTimes {
+			t, _, known := rec.Time.Ticks(c.d.Digits)
+			places[rec.Line] = trace.Place{Location: loc, HasLocation: true, Time: t, HasTime: known}
+		}
 		return report(s.Compare(rec, trace.NewDecimal(1, min(6, int(max(c.d.Digits, s.digits))))))
 	}); err != nil {
 		return err

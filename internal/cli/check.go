@@ -328,7 +328,7 @@ func (a *app) printRule(x checkRule) {
 // rule.
 func (p *checkPlace) shortPlace(first *trace.Defect) string {
 	where := p.defect.Position.String()
-	if p.seconds != "" {
+	if p.seconds != "" && (p.Line == 0 || p.defect.Record == "") { // a record is in its line
 		where = "at " + p.seconds + " s"
 		if p.defect.Record == "" && p.Found != first.Found && strings.HasSuffix(p.Found, " "+where) {
 			where = p.Found // the text contains the place

@@ -166,7 +166,11 @@ func (a *app) formatNamed(flag, name string) (format.Format, error) {
 	if !ok {
 		var names []string
 		for _, f := range a.formats {
-			names = append(names, f.About().Name)
+			about := f.About()
+			if slices.Contains(about.Extensions, "."+strings.ToLower(name)) { // the end of a file name, as trf is of PICL
+				return nil, usageError("%s %s: no such format; did you mean %s?", flag, name, about.Name)
+			}
+			names = append(names, about.Name)
 		}
 		see := nearest.DidYouMean(name, slices.Values(names), "weft formats lists them")
 		return nil, usageError("%s %s: no such format; %s", flag, name, see)

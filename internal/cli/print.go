@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
@@ -154,6 +155,26 @@ const (
 	noEventToPrint = noEvent + " to print"
 )
 
+// chooseRestored selects locations by the names in the trace that weft has converted, if the flags name no
+// location of the opened trace, which has the names of OTF2's own records. changed is true if it does so.
+func (in *input) chooseRestored(ctx context.Context, s *selectionFlags, sel *trace.Selection) (changed bool,
+	err error) {
+	for i := range in.Defs().Locations.Len() {
+		if sel.Location(uint32(i)) {
+			return false, nil
+		}
+	}
+	if err := in.file.Close(); err != nil {
+		return false, err
+	}
+	if err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values}); err != nil {
+		return false, err
+	}
+	in.flagNames = nil
+	sel.Location, err = s.locationFilter(in)
+	return true, err
+}
+
 // printCompat prints the text of the format's own tool. p has options in addition to the selection
 // s. Unless quiet is set, printCompat reports a text without events.
 func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p format.Printing, quiet bool) error {
@@ -161,10 +182,14 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 	if s.anySet() {
 		values := in.opt.Values
 		var err error
-		if in.format.About().Name == (otf.Format{}).About().Name {
+		switch in.format.About().Name {
+		case (otf.Format{}).About().Name:
 			values = otf.OwnRecords(values)
 			s, p.Tool, err = takeLargeTimes(s, p.Tool)
-		} else {
+		case (otf2.Format{}).About().Name:
+			values = otf2.OwnRecords(values)
+			fallthrough
+		default:
 			s, err = withoutLargeEnd(s)
 		}
 		if err != nil {
@@ -177,6 +202,13 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 		}
 		if p.Selection, err = s.selection(ctx, in); err != nil {
 			return err
+		}
+		if in.format.About().Name == (otf2.Format{}).About().Name && p.Selection.Location != nil {
+			changed, err := in.chooseRestored(ctx, s, &p.Selection)
+			if err != nil {
+				return err
+			}
+			quiet = quiet || changed && s.from+s.to != "" // the times are those of OTF2's own records
 		}
 		p.File = in.file
 	}
