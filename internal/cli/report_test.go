@@ -276,7 +276,7 @@ func (c *reportComparison) resources() {
 		if used.First != *of.First || used.Last != *of.Last || len(used.Resources) != len(of.Resources) {
 			c.t.Errorf("found usage from %d to %d, expected info's %d to %d", used.First, used.Last, *of.First, *of.Last)
 		}
-		for i, row := range c.page.table(c.t, "resources", "resource", "capacity", "claims", "busy", "", "use",
+		for i, row := range c.page.table(c.t, "resources", "resource", "capacity", "claims", "busy", "part", "use",
 			"most at once",
 			"highest amount") {
 			u, length := used.Resources[i], used.Last-used.First
@@ -287,7 +287,7 @@ func (c *reportComparison) resources() {
 				c.t.Errorf("found %v, and by info %+v, expected %+v of usage, %s and %s", row, r, u, busy, use)
 			}
 		}
-		for i, row := range c.page.table(c.t, "resources", "resource", "capacity", "claims", "busy", "", "use",
+		for i, row := range c.page.table(c.t, "resources", "resource", "capacity", "claims", "busy", "part", "use",
 			"most at once",
 			"highest amount") {
 			if r := of.Resources[i]; row[0].text != r.Name || parseCount(c.t, row[2].text) != r.Count ||
@@ -303,7 +303,8 @@ func (c *reportComparison) profile() {
 	var prof profileResult
 	c.command(&prof, append([]string{"profile"}, c.args...)...)
 	if len(prof.Regions) > 0 {
-		rows := c.page.table(c.t, "regions", "region", "group", "exclusive", "", "inclusive", "visits", "min", "mean", "max")
+		rows := c.page.table(c.t, "regions", "region", "group", "exclusive", "part", "inclusive", "visits",
+			"min", "mean", "max")
 		if len(rows) != min(20, len(prof.Regions)) {
 			c.t.Errorf("found %d regions of %d", len(rows), len(prof.Regions))
 		}
@@ -331,7 +332,7 @@ func (c *reportComparison) paths() {
 	if c.page.tables["paths"] != nil {
 		var tree treeResult
 		c.command(&tree, append([]string{"profile", "--tree"}, c.args...)...)
-		rows := c.page.table(c.t, "paths", "call path", "inclusive", "", "exclusive", "visits", "min", "mean", "max")
+		rows := c.page.table(c.t, "paths", "call path", "inclusive", "part", "exclusive", "visits", "min", "mean", "max")
 		if len(rows) > 40 || len(rows) < min(10, len(tree.Paths)) {
 			c.t.Errorf("found %d paths of %d", len(rows), len(tree.Paths))
 		}
@@ -404,7 +405,7 @@ func (c *reportComparison) communication() {
 		}
 		left := slices.Clone(m.Matrix)
 		last := int64(1 << 62)
-		for _, row := range c.page.table(c.t, "messages", "from", "to", "messages", "bytes", "", "min", "mean", "max") {
+		for _, row := range c.page.table(c.t, "messages", "from", "to", "messages", "bytes", "part", "min", "mean", "max") {
 			count, size := parseCount(c.t, row[2].text), parseCount(c.t, row[3].text)
 			i := -1
 			for k, pair := range left {
