@@ -44,7 +44,8 @@ type Options struct {
 	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
 	// separately.
 	Rows *trace.Rows
-	// Ends sets Result.Ends.
+	// Ends sets Result.Ends. The members of a reduction then wait for the last one of them, which ends the operation:
+	// Result.Patterns has the pattern wait-at-reduction in place of early-reduce.
 	Ends bool
 }
 
@@ -127,10 +128,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // from the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: newCarried(h)}
-	f.waiting.init(h)
-	f.late.init(h)
-	f.passed.init(h)
-	f.earlier.init(h)
+	for _, iv := range []*interval{&f.waiting, &f.late, &f.passed, &f.earlier} {
+		iv.init(h, f.ignored())
+	}
 	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
 	if opt.Ends {
 		f.followEnds()
@@ -182,11 +182,20 @@ func (f *finder) followEnds() {
 	}
 }
 
+// ignored returns the pattern whose waits do not count. The history has the wait of the root of a reduction twice: up
+// to the arrival of the first of the other members, and up to that of the last one.
+func (f *finder) ignored() waitstate.Pattern {
+	if f.opt.Ends {
+		return waitstate.EarlyReduce
+	}
+	return waitstate.Reduction
+}
+
 // follow distributes the cost of a wait, and the shares of the costs of later waits that it carries, among call
 // paths and earlier waits.
 func (f *finder) follow(w *history.Wait, shares []share) {
-	if w.Pattern == waitstate.Reduction {
-		return // the history also has this wait as EarlyReduce
+	if w.Pattern == f.ignored() {
+		return
 	}
 	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
@@ -319,7 +328,7 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	}
 	f.carried.add(x.location, x.from, x.to, share{p, part})
 	if x.openWaited > 0 {
-		all := sumWaits(f.h.Locations[x.location], x.opened)
+		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
 		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
 	}
 }

@@ -159,7 +159,10 @@ func TestUnevenEnd(t *testing.T) {
 	for i, work := range []int64{1000, 400, 400, 400} {
 		x.until(x.rank(string(rune('a'+i))), work, "compute")
 	}
-	p := page(t, x.Recorder)
+	p, _, err := explain.Explain(t.Context(), format.Recorded(x.Recorder), explain.Options{Gains: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := find(t, p, "late")
 	if f.Loss != 1800 || f.Gain != 600 || !slices.Equal(f.Path, []string{"compute"}) || !slices.Equal(f.Locations,
 		[]string{"a"}) || f.Title != "compute takes longer at a than elsewhere, and others end earlier" {
