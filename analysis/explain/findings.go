@@ -365,7 +365,11 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	switch {
 	case t.byLocks:
 		f.ID, f.Gain = "lock", t.lockGain
-		f.Title = "A lock is held in " + region + " while others wait for it"
+		where := "in " + region
+		if len(d.names) == 0 {
+			where = "outside of all regions"
+		}
+		f.Title = "A lock is held " + where + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
 	case t.inTurn:
 		f.ID = "chain"
