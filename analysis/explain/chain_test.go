@@ -157,3 +157,36 @@ func TestVerdictOfGrowth(t *testing.T) {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
 	}
 }
+
+// TestPipelineFills checks a pipeline whose stages take 1000 to 1010 ticks, so that no other times could gain 1 %.
+// The stages wait for their first data. The finding must not say that times differ from iteration to iteration.
+func TestPipelineFills(t *testing.T) {
+	x := newTimeline()
+	ranks := []uint32{x.rank("a"), x.rank("b"), x.rank("c"), x.rank("d")}
+	comm := world(x.Defs(), ranks)
+	recv, send := x.Region("MPI_Recv"), x.Region("MPI_Send")
+	for round := range 20 {
+		sent := int64(0)
+		for i, loc := range ranks {
+			if i > 0 {
+				end := max(sent, x.clock[loc])
+				x.Enter(loc, x.clock[loc], recv)
+				x.Event(loc, end, trace.Recv, trace.NoRef, []uint64{uint64(ranks[i-1]), comm, 0, 8})
+				x.Leave(loc, end, recv)
+				x.clock[loc] = end
+			}
+			sent = x.clock[loc] + 1000 + int64(7*i+3*round)%11
+			x.until(loc, sent, "compute")
+			if i < len(ranks)-1 {
+				x.Enter(loc, sent, send)
+				x.Event(loc, sent, trace.Send, trace.NoRef, []uint64{uint64(ranks[i+1]), comm, 0, 8})
+				x.Leave(loc, sent, send)
+			}
+		}
+	}
+	p := page(t, x.Recorder)
+	title := "compute delays others, although it takes as long at all locations in total"
+	if f := find(t, p, "late"); f.Title != title || float64(f.Gain) > 0.01*float64(p.Ran.Runtime) {
+		t.Errorf("found %+v, expected %q", f, title)
+	}
+}

@@ -149,9 +149,13 @@ func (ex *explainer) planLate(d *delay) {
 			g := ex.gain(t)
 			if !isSingle {
 				lateness.noiseGain = g
-				lateness.byNoise = g > 2*f.Gain || g > f.Gain && ex.times.Varies(d.path)
+				explains := float64(g)*float64(len(spread)) >= leastNoise*d.cost
+				lateness.byNoise = explains && (g > 2*f.Gain || g > f.Gain && ex.times.Varies(d.path))
 			} else if one, others := spread.Split(at); g > f.Gain && one != nil {
 				f.Gain, f.WhatIf = g, ex.whatIfWord(d.path, at, criticalpath.Median)
+				if !slices.Equal(slow.Locations(), at) {
+					limitedGain = 0 // it is that of other locations
+				}
 				lateness.slow, lateness.target = one, others.Mean()
 			}
 		}
@@ -344,6 +348,10 @@ type lateTimes struct {
 // leastInTurn is the least share of the time of a path that locations other than the slowest one have, if locations
 // work one after another.
 const leastInTurn = 0.05
+
+// leastNoise is the least share that n times the gain of a run without noise has in the costs of a call path at n
+// locations, if noise explains the waits.
+const leastNoise = 0.1
 
 // inTurn reports whether the n locations of a call path work one after another: during more than half of the path's
 // time, all others wait for it. Neither the greatest gain of equal times, which n locations have, nor the difference of

@@ -417,7 +417,8 @@ func (e *engine) judgeSend(x *message) {
 	e.completeOne(c)
 }
 
-// messageWait returns the wait for messages in ticks, or 0. A call that waits for a sender does not wait for a receiver.
+// messageWait returns the wait for messages in ticks, or 0. A call that waits for a sender does not wait for a
+// receiver.
 func (c *call) messageWait() int64 {
 	if c.lateSender > 0 {
 		return c.lateSender
