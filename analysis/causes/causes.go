@@ -45,7 +45,8 @@ type Options struct {
 	// separately.
 	Rows *trace.Rows
 	// Ends sets Result.Ends. The members of a reduction then wait for the last one of them, which ends the operation:
-	// Result.Patterns has the pattern wait-at-reduction in place of early-reduce.
+	// Result.Patterns has the pattern wait-at-reduction in place of early-reduce. The part of a wait that no excess
+	// explains is then also a cost of the waits of the late location.
 	Ends bool
 }
 
@@ -248,7 +249,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		// some time is left if the two locations left their last synchronisation at different times, or
 		// if passed is set
 		if rest > 0 {
-			f.explainRest(w, &o, rest, func(path uint32, cost float64) {
+			f.explainRest(w, &o, rest, w.Pattern, func(path uint32, cost float64) {
 				f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost
 			})
 		}
@@ -257,14 +258,14 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		cost := s.perTick * float64(w.Length)
 		addLong := func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost }
 		if total <= 0 {
-			f.explainRest(w, &o, cost, addLong)
+			f.explainRest(w, &o, cost, s.pattern, addLong)
 			continue
 		}
 		part := cost / total
 		f.distribute(part, addLong)
 		f.passOn(s.pattern, part)
 		if passed > 0 {
-			f.explainRest(w, &o, part*passed, addLong)
+			f.explainRest(w, &o, part*passed, s.pattern, addLong)
 		}
 	}
 	f.waiting.clear()
@@ -283,9 +284,10 @@ func (f *finder) distribute(part float64, add func(path uint32, cost float64)) {
 
 // explainRest calls add for the paths that get a cost that no excess explains. The waiting location can have left the
 // last synchronisation o before the late location came to it. Then these are the paths in which the late location has
-// worked since its last call before that, in proportion to their times. Otherwise it is the path of the call of the
-// synchronisation.
-func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, add func(path uint32, cost float64)) {
+// worked since its last call before that, in proportion to their times. With Options.Ends, its waits since then carry
+// their share. Otherwise it is the path of the call of the synchronisation.
+func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, pattern waitstate.Pattern,
+	add func(path uint32, cost float64)) {
 	if o.B < 0 {
 		add(synclog.NoPath, cost)
 		return
@@ -301,10 +303,18 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 	// o.B is a call, and not an event outside of calls, such as the begin of a team
 	if opened.Enter > left && opened.Leave > opened.Enter {
 		iv.location = w.Cause.Location
-		iv.addCalls(l, min(l.FirstAfter(left), o.B), o.B)
+		iv.from, iv.to, iv.lock, iv.openWaited = min(l.FirstAfter(left), o.B), o.B, -1, 0
+		iv.addCalls(l, iv.from, iv.to)
 		iv.addAll(l.Before(o.B))
 	}
 	total := 0.0
+	if f.opt.Ends && iv.waited > 0 {
+		total = float64(iv.waited)
+		if w.Pattern != waitstate.EarlyEnd {
+			total -= float64(iv.excludeVisited(w.Place, &f.passed))
+		}
+	}
+	waited := total
 	for _, p := range iv.paths {
 		total += float64(max(0, iv.times[p]))
 	}
@@ -315,6 +325,9 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 		if t := iv.times[p]; t > 0 {
 			add(p-1, cost*float64(t)/total) // NoPath has the index 0
 		}
+	}
+	if waited > 0 {
+		f.carried.add(iv.location, iv.from, iv.to, share{pattern, cost / total})
 	}
 	iv.clear()
 }

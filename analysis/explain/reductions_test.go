@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// reductions returns a trace of three ranks that compute and then reduce to rank a, in rounds. Rank c computes for 3000
-// ticks in each round, the others for 1000. The members other than the root do not wait.
-func reductions(rounds int) *trace.Recorder {
+// reductions returns a trace of ranks that compute for the given times and then reduce to rank a, in rounds. The
+// members other than the root do not wait.
+func reductions(rounds int, work ...int64) *trace.Recorder {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
-	ranks := make([]uint32, 3)
+	ranks, now := make([]uint32, len(work)), make([]int64, len(work))
 	for i := range ranks {
 		name := string(rune('a' + i))
 		ranks[i] = r.Thread(name, r.Process(name, machine))
@@ -22,7 +22,6 @@ func reductions(rounds int) *trace.Recorder {
 	compute, reduce := r.Region("compute"), r.Region("MPI_Reduce")
 	comm := world(r.Defs(), ranks)
 	operation, _ := trace.OperationNumber("reduce")
-	work, now := []int64{1000, 1000, 3000}, []int64{0, 0, 0}
 	for range rounds {
 		last := int64(0)
 		for i := len(ranks) - 1; i >= 0; i-- {
@@ -34,7 +33,7 @@ func reductions(rounds int) *trace.Recorder {
 			sent, received := uint64(8), uint64(0)
 			if i == 0 {
 				end = last
-				sent, received = 0, 16
+				sent, received = 0, 8
 			}
 			r.Enter(loc, begin, reduce)
 			r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
@@ -52,7 +51,7 @@ func reductions(rounds int) *trace.Recorder {
 // which never waits, ends as much earlier. If rank c took as long as the others, the run would be 50 · 2000 shorter.
 // The causes of the page are those of package causes, which have early-reduce only.
 func TestLastOfReduction(t *testing.T) {
-	p, _, err := explain.Explain(t.Context(), format.Recorded(reductions(50)), explain.Options{Gains: 1})
+	p, _, err := explain.Explain(t.Context(), format.Recorded(reductions(50, 1000, 1000, 3000)), explain.Options{Gains: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,5 +70,15 @@ func TestLastOfReduction(t *testing.T) {
 	}
 	if text := strings.Join(f.Evidence, "; "); !strings.Contains(text, "100 ms of wait-at-reduction") {
 		t.Errorf("found the evidence %s", text)
+	}
+}
+
+// TestEndBeforeReductions checks that the causes of an early end are those of the waits before the later end. Ranks b
+// and c never wait and end at 20 · 1000. The root ends at 20 · 1500, because it waits in each round for the ranks d, e
+// and f. If these took as long as the others, the run would be 20 · 500 shorter.
+func TestEndBeforeReductions(t *testing.T) {
+	f := page(t, reductions(20, 1000, 1000, 1000, 1500, 1500, 1500)).Findings[0]
+	if f.Title != "compute takes longer at 3 locations than elsewhere, and others end earlier" || f.Gain != 20*500 {
+		t.Errorf("found %q with a gain of %d", f.Title, f.Gain)
 	}
 }
