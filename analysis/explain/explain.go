@@ -156,9 +156,6 @@ type explainer struct {
 	locks float64
 }
 
-// isReduction reports whether a pattern is that of reductions in place of early-reduce.
-func isReduction(p causes.Pattern) bool { return p.Pattern == waitstate.Reduction.String() }
-
 // Missing returns the reason why a trace cannot be explained, or "" if it can.
 func (p *Page) Missing() string { return p.Efficiency.Missing() }
 
@@ -188,11 +185,8 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 			Regions: []Region{}}}
 	x.page.Waits = x.waits
 	if opt.Gains > 0 {
-		x.page.Causes = x.causes
-		if slices.ContainsFunc(x.causes.Patterns, isReduction) {
-			if x.page.Causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
-				return nil, false, err
-			}
+		if x.page.Causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+			return nil, false, err
 		}
 		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
 		if err != nil {
