@@ -44,7 +44,9 @@ type Options struct {
 	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
 	// separately.
 	Rows *trace.Rows
-	// Ends sets Result.Ends.
+	// Ends sets Result.Ends. The members of a reduction then wait for the last one of them, which ends the operation:
+	// Result.Patterns has the pattern wait-at-reduction in place of early-reduce. The part of a wait that no excess
+	// explains is then also a cost of the waits of the late location.
 	Ends bool
 }
 
@@ -127,10 +129,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // from the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: newCarried(h)}
-	f.waiting.init(h)
-	f.late.init(h)
-	f.passed.init(h)
-	f.earlier.init(h)
+	for _, iv := range []*interval{&f.waiting, &f.late, &f.passed, &f.earlier} {
+		iv.init(h, f.ignored())
+	}
 	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
 	if opt.Ends {
 		f.followEnds()
@@ -182,11 +183,20 @@ func (f *finder) followEnds() {
 	}
 }
 
+// ignored returns the pattern whose waits do not count. The history has the wait of the root of a reduction twice: up
+// to the arrival of the first of the other members, and up to that of the last one.
+func (f *finder) ignored() waitstate.Pattern {
+	if f.opt.Ends {
+		return waitstate.EarlyReduce
+	}
+	return waitstate.Reduction
+}
+
 // follow distributes the cost of a wait, and the shares of the costs of later waits that it carries, among call
 // paths and earlier waits.
 func (f *finder) follow(w *history.Wait, shares []share) {
-	if w.Pattern == waitstate.Reduction {
-		return // the history also has this wait as EarlyReduce
+	if w.Pattern == f.ignored() {
+		return
 	}
 	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
@@ -239,7 +249,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		// some time is left if the two locations left their last synchronisation at different times, or
 		// if passed is set
 		if rest > 0 {
-			f.explainRest(w, &o, rest, func(path uint32, cost float64) {
+			f.explainRest(w, &o, rest, w.Pattern, func(path uint32, cost float64) {
 				f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost
 			})
 		}
@@ -248,14 +258,14 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		cost := s.perTick * float64(w.Length)
 		addLong := func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost }
 		if total <= 0 {
-			f.explainRest(w, &o, cost, addLong)
+			f.explainRest(w, &o, cost, s.pattern, addLong)
 			continue
 		}
 		part := cost / total
 		f.distribute(part, addLong)
 		f.passOn(s.pattern, part)
 		if passed > 0 {
-			f.explainRest(w, &o, part*passed, addLong)
+			f.explainRest(w, &o, part*passed, s.pattern, addLong)
 		}
 	}
 	f.waiting.clear()
@@ -274,9 +284,10 @@ func (f *finder) distribute(part float64, add func(path uint32, cost float64)) {
 
 // explainRest calls add for the paths that get a cost that no excess explains. The waiting location can have left the
 // last synchronisation o before the late location came to it. Then these are the paths in which the late location has
-// worked since its last call before that, in proportion to their times. Otherwise it is the path of the call of the
-// synchronisation.
-func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, add func(path uint32, cost float64)) {
+// worked since its last call before that, in proportion to their times. With Options.Ends, its waits since then carry
+// their share. Otherwise it is the path of the call of the synchronisation.
+func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, pattern waitstate.Pattern,
+	add func(path uint32, cost float64)) {
 	if o.B < 0 {
 		add(synclog.NoPath, cost)
 		return
@@ -292,10 +303,18 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 	// o.B is a call, and not an event outside of calls, such as the begin of a team
 	if opened.Enter > left && opened.Leave > opened.Enter {
 		iv.location = w.Cause.Location
-		iv.addCalls(l, min(l.FirstAfter(left), o.B), o.B)
+		iv.from, iv.to, iv.lock, iv.openWaited = min(l.FirstAfter(left), o.B), o.B, -1, 0
+		iv.addCalls(l, iv.from, iv.to)
 		iv.addAll(l.Before(o.B))
 	}
 	total := 0.0
+	if f.opt.Ends && iv.waited > 0 {
+		total = float64(iv.waited)
+		if w.Pattern != waitstate.EarlyEnd {
+			total -= float64(iv.excludeVisited(w.Place, &f.passed))
+		}
+	}
+	waited := total
 	for _, p := range iv.paths {
 		total += float64(max(0, iv.times[p]))
 	}
@@ -306,6 +325,9 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 		if t := iv.times[p]; t > 0 {
 			add(p-1, cost*float64(t)/total) // NoPath has the index 0
 		}
+	}
+	if waited > 0 {
+		f.carried.add(iv.location, iv.from, iv.to, share{pattern, cost / total})
 	}
 	iv.clear()
 }
@@ -319,7 +341,7 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	}
 	f.carried.add(x.location, x.from, x.to, share{p, part})
 	if x.openWaited > 0 {
-		all := sumWaits(f.h.Locations[x.location], x.opened)
+		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
 		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
 	}
 }

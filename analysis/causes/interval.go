@@ -23,11 +23,13 @@ type interval struct {
 	// that lies in the interval, in ticks; 0 if there is none.
 	opened     int32
 	openWaited int64
-	blocks     []*tree // indexed by location: sums over calls; nil until needed
+	blocks     []*tree           // indexed by location: sums over calls; nil until needed
+	ignored    waitstate.Pattern // waits of this pattern do not count, see finder.ignored
 }
 
 // init prepares an empty interval.
-func (iv *interval) init(h *history.History) {
+func (iv *interval) init(h *history.History, ignored waitstate.Pattern) {
+	iv.ignored = ignored
 	iv.h, iv.times, iv.added = h, make([]int64, len(h.Log.Paths)+1), make([]bool, len(h.Log.Paths)+1)
 	iv.blocks = make([]*tree, len(h.Locations))
 }
@@ -64,7 +66,7 @@ func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		rest := max(0, c.Leave-max(o.Met, c.Enter))
 		list := l.Waits(from)
 		for i := range list {
-			if w := &list[i]; w.Pattern != waitstate.Reduction && rest > 0 {
+			if w := &list[i]; w.Pattern != iv.ignored && rest > 0 {
 				t, _ := w.Since(o.Met)
 				iv.openWaited += t
 			}
@@ -93,7 +95,7 @@ const fewCalls = 64
 func (iv *interval) addCalls(l *history.Location, from, to int32) {
 	if to-from > 2*fewCalls {
 		if iv.blocks[iv.location] == nil {
-			iv.blocks[iv.location] = newTree(iv.h, l)
+			iv.blocks[iv.location] = newTree(iv.h, l, iv.ignored)
 		}
 		first, last := (from+fewCalls-1)/fewCalls, to/fewCalls
 		iv.blocks[iv.location].visit(first, last, func(b *block) {
@@ -107,7 +109,7 @@ func (iv *interval) addCalls(l *history.Location, from, to int32) {
 	for n := from; n < to; n++ {
 		iv.addAll(l.Before(n))
 		iv.addAll(l.Inside(n))
-		iv.waited += addWaits(l, n, iv.add)
+		iv.waited += addWaits(l, n, iv.ignored, iv.add)
 	}
 }
 
@@ -117,7 +119,7 @@ func (iv *interval) addInside(at waitstate.Place, released int64) {
 	c := l.Call(at.Number)
 	iv.addAll(l.Inside(at.Number))
 	iv.add(c.Path, released-c.Leave)
-	iv.waited += addWaits(l, at.Number, iv.add)
+	iv.waited += addWaits(l, at.Number, iv.ignored, iv.add)
 	iv.lock = at.Number
 }
 
@@ -132,7 +134,7 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 		waited, iv.openWaited = iv.openWaited, 0
 	}
 	if iv.lock >= 0 && visited(iv.lock) {
-		waited += sumWaits(l, iv.lock)
+		waited += sumWaits(l, iv.lock, iv.ignored)
 		iv.lock = -1
 	}
 	if iv.to <= iv.from || !visited(iv.to-1) {
@@ -149,18 +151,19 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 
 // addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
 // the waits.
-func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (waited int64) {
-	if waited = sumWaits(l, n); waited > 0 {
+func addWaits(l *history.Location, n int32, ignored waitstate.Pattern, add func(path uint32, time int64)) (
+	waited int64) {
+	if waited = sumWaits(l, n, ignored); waited > 0 {
 		l.RemoveWait(n, waited, func(path uint32, t int64) { add(path, -t) })
 	}
 	return waited
 }
 
-// sumWaits returns the sum of the waits of call n.
-func sumWaits(l *history.Location, n int32) (waited int64) {
+// sumWaits returns the sum of the waits of call n, without those of the ignored pattern.
+func sumWaits(l *history.Location, n int32, ignored waitstate.Pattern) (waited int64) {
 	list := l.Waits(n)
 	for i := range list {
-		if w := &list[i]; w.Pattern != waitstate.Reduction {
+		if w := &list[i]; w.Pattern != ignored {
 			waited += w.Length
 		}
 	}
@@ -186,9 +189,9 @@ type block struct {
 type tree struct{ levels [][]block }
 
 // newTree returns the tree of a location's calls.
-func newTree(h *history.History, l *history.Location) *tree {
+func newTree(h *history.History, l *history.Location, ignored waitstate.Pattern) *tree {
 	x := &interval{}
-	x.init(h)
+	x.init(h, ignored)
 	t := &tree{}
 	take := func() block {
 		b := block{waited: x.waited}

@@ -157,3 +157,60 @@ func TestVerdictOfGrowth(t *testing.T) {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
 	}
 }
+
+// pipeline returns a trace of a pipeline: each stage receives from the stage before it, computes, and sends to the next
+// one, in 30 rounds. Function work returns the ticks that a stage computes.
+func pipeline(stages int, work func(stage, round int) int64) *trace.Recorder {
+	x := newTimeline()
+	var ranks []uint32
+	for i := range stages {
+		ranks = append(ranks, x.rank(string(rune('a'+i))))
+	}
+	comm := world(x.Defs(), ranks)
+	recv, send := x.Region("MPI_Recv"), x.Region("MPI_Send")
+	for round := range 30 {
+		sent := int64(0)
+		for i, loc := range ranks {
+			if i > 0 {
+				end := max(sent, x.clock[loc])
+				x.Enter(loc, x.clock[loc], recv)
+				x.Event(loc, end, trace.Recv, trace.NoRef, []uint64{uint64(ranks[i-1]), comm, 0, 8})
+				x.Leave(loc, end, recv)
+				x.clock[loc] = end
+			}
+			sent = x.clock[loc] + work(i, round)
+			x.until(loc, sent, "compute")
+			if i < len(ranks)-1 {
+				x.Enter(loc, sent, send)
+				x.Event(loc, sent, trace.Send, trace.NoRef, []uint64{uint64(ranks[i+1]), comm, 0, 8})
+				x.Leave(loc, sent, send)
+			}
+		}
+	}
+	return x.Recorder
+}
+
+// TestPipelineFills checks a pipeline whose stages take 1000 to 1010 ticks, so that no other times could gain 1 %.
+// The stages wait for their first data. The finding must not say that times differ from iteration to iteration, or that
+// one of two stages takes longer.
+func TestPipelineFills(t *testing.T) {
+	for _, stages := range []int{2, 4} {
+		p := page(t, pipeline(stages, func(stage, round int) int64 { return 1000 + int64(7*stage+3*round)%11 }))
+		title := "compute delays others, although it takes as long at all locations in total"
+		if f := find(t, p, "late"); f.Title != title || float64(f.Gain) > 0.01*float64(p.Ran.Runtime) {
+			t.Errorf("found %+v, expected %q", f, title)
+		}
+	}
+}
+
+// TestPipelineSlows checks a pipeline of 20 stages that take 1000 ticks in the first round, and 150 more in each later
+// one. The first stage takes 30 · 1000 + 150 · 435, and then 19 stages take 5350 each. Without the growth, the run
+// would take (30 + 19) · 1000. The growth of the last time of the last stage, 4350, remains, because no call follows.
+// The times of the last stage are not before MPI_Send, and have grown by less than 2 % of the time of all stages.
+func TestPipelineSlows(t *testing.T) {
+	p := page(t, pipeline(20, func(_, round int) int64 { return 1000 + 150*int64(round) }))
+	const expected = 30_000 + 150*435 + 19*5350 - 49_000 - 4350
+	if f := find(t, p, "slowing"); f.Gain != expected || f.WhatIf != "compute=steady" {
+		t.Errorf("found %+v, expected a gain of %d", f, expected)
+	}
+}

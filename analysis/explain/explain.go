@@ -35,7 +35,7 @@ type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
 	// Gains is the number of regions for which Page.CriticalPath states the runtime of the run if the region
-	// took half of its time. If Gains is 0, the page has no critical path.
+	// took half of its time. If Gains is 0, the page has no critical path and no causes.
 	Gains int
 	// Part is set if the events are those of a part of a trace. It is the value of [efficiency.Options.Part].
 	Part bool
@@ -54,8 +54,8 @@ type Page struct {
 	Findings []Finding `json:"findings"`
 	// Unjudged holds a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
-	// Waits, Causes and CriticalPath are the results of the analyses on which the page is based. CriticalPath
-	// is nil unless Options.Gains is set.
+	// Waits, Causes and CriticalPath are the results of other analyses. Causes and CriticalPath are nil unless
+	// Options.Gains is set.
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
@@ -183,8 +183,11 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime,
 			Regions: []Region{}}}
-	x.page.Waits, x.page.Causes = x.waits, x.causes
+	x.page.Waits = x.waits
 	if opt.Gains > 0 {
+		if x.page.Causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+			return nil, false, err
+		}
 		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
 		if err != nil {
 			return nil, false, err

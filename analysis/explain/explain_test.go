@@ -137,6 +137,28 @@ func TestLateOnce(t *testing.T) {
 	}
 }
 
+// TestLateOnceAmongWorkers checks a rank that is late once among ranks of which one does none of the work. Five ranks
+// compute for 1000 ticks in each of 20 rounds, and one of them for 7000 in one round. Without that, the run would be
+// 6000 shorter. It would be shorter still if the first rank took a part of all work, but the finding is not about that.
+func TestLateOnceAmongWorkers(t *testing.T) {
+	p := page(t, program(6, 20, func(rank, round int) int64 {
+		switch {
+		case rank == 0:
+			return 0
+		case rank == 2 && round == 10:
+			return 7000
+		}
+		return 1000
+	}))
+	if len(p.Findings) == 0 {
+		t.Fatalf("found no finding: %s", p.Verdict)
+	}
+	f := p.Findings[0]
+	if f.Gain != 6000 || !slices.Equal(f.Locations, []string{"c"}) || f.WhatIf != "compute@c=median" {
+		t.Errorf("found %+v, expected a gain of 6000 at c", f)
+	}
+}
+
 // TestImbalance checks that the gain is the difference from the runtime of a balanced run if the work
 // grows with the rank.
 func TestImbalance(t *testing.T) {

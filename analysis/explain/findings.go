@@ -92,7 +92,7 @@ func (ex *explainer) planLate(d *delay) {
 	spread := ex.times.Spread(d.path)
 	onDevice := ex.h.Log.Defs.IsStream(spread[0].Location)
 	withDevices := onDevice || d.awaitsDevice()
-	slow := spread.Slowest()
+	slow, waits := spread.Slowest(), ex.waitsOf(spread, d)
 	share := 0.0
 	for _, t := range slow {
 		share += d.locations[t.Location]
@@ -149,9 +149,13 @@ func (ex *explainer) planLate(d *delay) {
 			g := ex.gain(t)
 			if !isSingle {
 				lateness.noiseGain = g
-				lateness.byNoise = g > 2*f.Gain || g > f.Gain && ex.times.Varies(d.path)
+				explains := float64(g)*float64(len(spread)) >= leastNoise*waits
+				lateness.byNoise = explains && (g > 2*f.Gain || g > f.Gain && ex.times.Varies(d.path))
 			} else if one, others := spread.Split(at); g > f.Gain && one != nil {
 				f.Gain, f.WhatIf = g, ex.whatIfWord(d.path, at, criticalpath.Median)
+				if !slices.Equal(slow.Locations(), at) {
+					limitedGain = 0 // it is that of other locations
+				}
 				lateness.slow, lateness.target = one, others.Mean()
 			}
 		}
@@ -161,7 +165,7 @@ func (ex *explainer) planLate(d *delay) {
 		lateness.byLocks = without > max(f.Gain, lateness.noiseGain) ||
 			locks > causeShare*d.cost && (held || without == f.Gain)
 		lateness.inTurn = !lateness.byLocks && !withDevices &&
-			inTurn(d, lateness, max(f.Gain, lateness.noiseGain, limitedGain))
+			inTurn(d.path, waits, lateness, max(f.Gain, lateness.noiseGain, limitedGain))
 		ex.describeLate(&f, d, lateness)
 		switch f.ID {
 		case "lock":
@@ -345,14 +349,33 @@ type lateTimes struct {
 // work one after another.
 const leastInTurn = 0.05
 
+// leastNoise is the least share that n times the gain of a run without noise has in the costs of a call path at n
+// locations, if noise explains the waits.
+const leastNoise = 0.1
+
+// waitsOf returns the part of a delay for which the locations of a list wait. If these are the first threads of
+// processes, others wait for them in barriers of threads.
+func (ex *explainer) waitsOf(list iterations.Spread, d *delay) float64 {
+	waits, later := d.cost, ex.h.Log.Defs.LaterThreads()
+	if slices.ContainsFunc(list, func(t iterations.LocationTime) bool {
+		return int64(t.Location) < int64(len(later)) && later[t.Location]
+	}) {
+		return waits
+	}
+	for p := waitstate.ImplicitBarrier; p <= waitstate.ThreadBarrier; p++ {
+		waits -= d.patterns[p.String()]
+	}
+	return waits
+}
+
 // inTurn reports whether the n locations of a call path work one after another: during more than half of the path's
 // time, all others wait for it. Neither the greatest gain of equal times, which n locations have, nor the difference of
 // the times of locations, for which n - 1 locations wait, explains half of these waits.
-func inTurn(d *delay, t lateTimes, gain int64) bool {
+func inTurn(path uint32, waits float64, t lateTimes, gain int64) bool {
 	n, mean := float64(len(t.all)), t.all.Mean()
 	most := float64(t.all[len(t.all)-1].Time)
-	return d.path != synclog.NoPath && n*mean-most >= leastInTurn*n*mean && d.cost > causeShare*(n-1)*n*mean &&
-		n*float64(gain) < causeShare*d.cost && (n-1)*(most-mean) < causeShare*d.cost
+	return path != synclog.NoPath && n*mean-most >= leastInTurn*n*mean && waits > causeShare*(n-1)*n*mean &&
+		n*float64(gain) < causeShare*waits && (n-1)*(most-mean) < causeShare*waits
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
@@ -365,7 +388,11 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	switch {
 	case t.byLocks:
 		f.ID, f.Gain = "lock", t.lockGain
-		f.Title = "A lock is held in " + region + " while others wait for it"
+		where := "in " + region
+		if len(d.names) == 0 {
+			where = "outside of all regions"
+		}
+		f.Title = "A lock is held " + where + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
 	case t.inTurn:
 		f.ID = "chain"

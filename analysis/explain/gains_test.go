@@ -50,22 +50,32 @@ func find(t *testing.T, p *explain.Page, id string) explain.Finding {
 // TestLockBeforeJoin checks the gain of a run without waits for a lock. Four threads each hold the lock for 40, one
 // after the other, so that the last one ends at 160. The first thread joins them, and then works for 100, up to 260.
 // Without waits for the lock, all four threads end at 40. The first thread still waits for them: the run lasts 140.
+// The threads hold the lock in a region, or outside of all regions.
 func TestLockBeforeJoin(t *testing.T) {
-	x := newTimeline()
-	process := x.Process("p", x.Machine("node"))
-	first := x.Thread("0", process)
-	mutex := trace.Attr{Key: "mutex", Value: trace.IntValue(7)}
-	for i := range int64(4) {
-		thread := x.Thread(string(rune('1'+i)), process)
-		x.until(thread, 40*i, "pthread_mutex_lock", mutex)
-		x.until(thread, 40*i+40, "update")
-		x.until(thread, 40*i+40, "pthread_mutex_unlock", mutex)
-		x.Event(thread, 40*i+40, trace.ThreadEnd, trace.NoRef, []uint64{trace.Undefined, trace.Undefined})
-		x.until(first, 40*i+41, "pthread_join")
-	}
-	x.until(first, 261, "collect")
-	if f := find(t, page(t, x.Recorder), "lock"); f.Gain != 117 {
-		t.Errorf("found a gain of %d, expected 261 - 144", f.Gain)
+	for region, where := range map[string]string{"update": "in update", "": "outside of all regions"} {
+		x := newTimeline()
+		process := x.Process("p", x.Machine("node"))
+		first := x.Thread("0", process)
+		mutex := trace.Attr{Key: "mutex", Value: trace.IntValue(7)}
+		for i := range int64(4) {
+			thread := x.Thread(string(rune('1'+i)), process)
+			x.until(thread, 40*i, "pthread_mutex_lock", mutex)
+			if region != "" {
+				x.until(thread, 40*i+40, region)
+			}
+			x.clock[thread] = 40*i + 40
+			x.until(thread, 40*i+40, "pthread_mutex_unlock", mutex)
+			x.Event(thread, 40*i+40, trace.ThreadEnd, trace.NoRef, []uint64{trace.Undefined, trace.Undefined})
+			x.until(first, 40*i+41, "pthread_join")
+		}
+		x.until(first, 261, "collect")
+		f := find(t, page(t, x.Recorder), "lock")
+		if f.Gain != 117 {
+			t.Errorf("found a gain of %d, expected 261 - 144", f.Gain)
+		}
+		if title := "A lock is held " + where + " while others wait for it"; f.Title != title {
+			t.Errorf("found %q, expected %q", f.Title, title)
+		}
 	}
 }
 
@@ -159,7 +169,10 @@ func TestUnevenEnd(t *testing.T) {
 	for i, work := range []int64{1000, 400, 400, 400} {
 		x.until(x.rank(string(rune('a'+i))), work, "compute")
 	}
-	p := page(t, x.Recorder)
+	p, _, err := explain.Explain(t.Context(), format.Recorded(x.Recorder), explain.Options{Gains: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := find(t, p, "late")
 	if f.Loss != 1800 || f.Gain != 600 || !slices.Equal(f.Path, []string{"compute"}) || !slices.Equal(f.Locations,
 		[]string{"a"}) || f.Title != "compute takes longer at a than elsewhere, and others end earlier" {

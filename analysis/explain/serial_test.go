@@ -72,3 +72,46 @@ func TestSerialPartBesideStraggler(t *testing.T) {
 	}
 	t.Error("found nothing about reading")
 }
+
+// TestSerialPartOfThreads checks that ranks whose first threads work alone at the same time do not work one after
+// another, although the other threads wait for them. In each of 20 rounds, the first threads of three ranks read for
+// 1000 ticks, and that of rank c for 3000. They meet in a barrier of MPI and then, one tick later, each in a barrier of
+// threads with three threads that do nothing else. If rank c read for 1000 ticks, each round would be 2000 shorter.
+func TestSerialPartOfThreads(t *testing.T) {
+	const rounds, length = 20, 3002
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine := r.Machine("node")
+	threads, first := make([][]uint32, 3), make([]uint32, 3)
+	for i := range threads {
+		process := r.Process("rank "+string(rune('a'+i)), machine)
+		for range 4 {
+			threads[i] = append(threads[i], r.Thread(string(rune('a'+i)), process))
+		}
+		first[i] = threads[i][0]
+	}
+	comm := world(r.Defs(), first)
+	visit := func(loc uint32, region string, enter, leave int64) {
+		r.Enter(loc, enter, r.Region(region))
+		if region == "MPI_Barrier" {
+			r.Event(loc, enter, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(loc, leave, trace.CollectiveEnd, trace.NoRef, []uint64{0, comm, trace.Undefined, 0, 0, trace.Undefined})
+		}
+		r.Leave(loc, leave, r.Region(region))
+	}
+	for round := range int64(rounds) {
+		now := round * length
+		for i := range threads {
+			read := int64(1000 + 2000*(i/2))
+			visit(first[i], "read", now, now+read)
+			visit(first[i], "MPI_Barrier", now+read, now+3001)
+			visit(first[i], "OpenMP barrier", now+3001, now+length)
+			for _, loc := range threads[i][1:] {
+				visit(loc, "OpenMP barrier", now, now+length)
+			}
+		}
+	}
+	f := page(t, r).Findings[0]
+	if f.ID != "late" || f.Gain != rounds*2000 || !slices.Equal(f.At, first[2:]) {
+		t.Errorf("found %+v, expected that rank c is late by %d", f, rounds*2000)
+	}
+}

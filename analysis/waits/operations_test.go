@@ -159,6 +159,26 @@ func TestLongestOperationCounts(t *testing.T) {
 	}
 }
 
+// TestLongestWaitIsForReceiver checks a call that completes an operation and a synchronous send. It lasts from 200 to
+// 520; rank 1 posts the operation at 300, and the receive at 500: 500 - 200 = 300.
+func TestLongestWaitIsForReceiver(t *testing.T) {
+	p := newPairOfRanks()
+	p.post(0, 100, 1)
+	p.call(0, "MPI_Issend", 120, 125, func() {
+		p.rec.Event(0, 121, trace.SendBegin, trace.NoRef, []uint64{1, 0, 3, 8, 9})
+	})
+	p.call(0, "MPI_Waitall", 200, 520, func() {
+		p.completion(0, 510, "allreduce", 1)
+		p.rec.Event(0, 511, trace.SendComplete, trace.NoRef, []uint64{9})
+	})
+	p.post(1, 300, 1)
+	p.call(1, "MPI_Recv", 500, 515, func() { p.rec.Event(1, 512, trace.Recv, trace.NoRef, []uint64{0, 0, 3, 8}) })
+	p.call(1, "MPI_Wait", 515, 520, func() { p.completion(1, 518, "allreduce", 1) })
+	if found, _ := p.judge(t); !slices.Equal(found, []string{"late-receiver at 0 from 200 for 300"}) {
+		t.Errorf("found %q, expected one wait of 300", found)
+	}
+}
+
 // TestTestsWaitForNoOperation checks that MPI_Test never waits, although rank 1 posts the operation
 // while rank 0 tests it.
 func TestTestsWaitForNoOperation(t *testing.T) {

@@ -29,6 +29,8 @@ type Times struct {
 	streamsByProcess [][]uint32
 	all              float64
 	series           []*series
+	// minor holds the series with less time, if they have paths of series.
+	minor []*series
 }
 
 // New returns the times of a history. own holds its exclusive times, see [history.History.ExclusiveTimes]; the caller
@@ -158,11 +160,19 @@ func (x *Times) findSeries() error {
 		x.removeUnlike(list[:n])
 		list = list[n:]
 	}
-	x.series = slices.DeleteFunc(x.series, func(s *series) bool {
+	major := map[uint32]bool{} // the paths of series with sufficient time
+	for _, s := range x.series {
 		for _, loc := range s.locations {
 			s.total += s.sum(loc)
 		}
-		return s.total < LeastShare*x.all
+		major[s.path] = major[s.path] || s.total >= LeastShare*x.all
+	}
+	x.series = slices.DeleteFunc(x.series, func(s *series) bool {
+		little := s.total < LeastShare*x.all
+		if little && major[s.path] {
+			x.minor = append(x.minor, s)
+		}
+		return little
 	})
 	return nil
 }
@@ -545,37 +555,53 @@ type Growth struct {
 }
 
 // WithoutGrowth returns a function that takes from each time of a path what it has grown by since the first iteration.
-// If at is not nil, it changes only the times of these locations. It also describes the growth of each series. It is
-// nil if no series grows.
+// If at is not nil, it changes only the times of these locations. It also describes the growth of each series with
+// sufficient time. It is nil if no such series grows. If one does, the function also changes the other series of the
+// path, such as that of the last stage of a pipeline, which sends nothing.
 func (x *Times) WithoutGrowth(path uint32, at []uint32) (f Stretch, list []Growth) {
 	var changes []Stretch
-	for _, s := range x.series {
-		if s.path != path || s.iterations < fewestIterations {
+	little := 0.0 // what the other series have grown by
+	for _, s := range slices.Concat(x.series, x.minor) {
+		change, g := s.withoutGrowth(path, at)
+		switch {
+		case change == nil:
 			continue
+		case g.Lost >= LeastShare*x.all:
+			list = append(list, g)
+		default:
+			little += g.Lost
 		}
-		slope, begin, ok := s.trend()
-		if !ok {
-			continue
-		}
-		grown := func(i int, t int64) int64 { return min(t, int64(math.Round(slope*float64(i)))) }
-		g := Growth{s.iterations, begin, begin + slope*float64(s.iterations-1), 0}
-		for _, loc := range s.locations {
-			for i := range s.times[loc] {
-				g.Lost += float64(grown(i, s.times[loc][i].time))
-			}
-		}
-		if g.Lost < LeastShare*x.all {
-			continue
-		}
-		list = append(list, g)
-		changes = append(changes, s.withTimes(func(loc uint32, i int, t int64) int64 {
-			if at != nil && !slices.Contains(at, loc) {
-				return t
-			}
-			return t - grown(i, t)
-		}))
+		changes = append(changes, change)
 	}
+	if list == nil {
+		return nil, nil
+	}
+	list[0].Lost += little
 	return Join(changes), list
+}
+
+// withoutGrowth does so for a series. The function is nil if the series does not grow, or has another path.
+func (s *series) withoutGrowth(path uint32, at []uint32) (f Stretch, g Growth) {
+	if s.path != path || s.iterations < fewestIterations {
+		return nil, g
+	}
+	slope, begin, ok := s.trend()
+	if !ok {
+		return nil, g
+	}
+	grown := func(i int, t int64) int64 { return min(t, int64(math.Round(slope*float64(i)))) }
+	g = Growth{s.iterations, begin, begin + slope*float64(s.iterations-1), 0}
+	for _, loc := range s.locations {
+		for i := range s.times[loc] {
+			g.Lost += float64(grown(i, s.times[loc][i].time))
+		}
+	}
+	return s.withTimes(func(loc uint32, i int, t int64) int64 {
+		if at != nil && !slices.Contains(at, loc) {
+			return t
+		}
+		return t - grown(i, t)
+	}), g
 }
 
 // Paths returns the paths that have series, in ascending order.

@@ -107,12 +107,15 @@ func (s Spread) Mean() float64 {
 }
 
 // Slowest returns the locations that are clearly slower than the others, or none. These are at most half of
-// all locations. The gap between both groups is at least twice as large as the differences within each group.
+// all locations. The gap between both groups is at least twice as large as the differences within each group, and more
+// than LeastShare of the greatest time of the others.
 func (s Spread) Slowest() (slow Spread) {
 	widest := int64(0)
 	for i := (len(s) + 1) / 2; i < len(s); i++ {
 		gap := s[i].Time - s[i-1].Time
-		if gap > widest && gap/2 >= max(s[i-1].Time-s[0].Time, s[len(s)-1].Time-s[i].Time) {
+		apart := float64(gap) > LeastShare*float64(s[i-1].Time) &&
+			gap/2 >= max(s[i-1].Time-s[0].Time, s[len(s)-1].Time-s[i].Time)
+		if apart && gap > widest {
 			widest, slow = gap, s[i:]
 		}
 	}

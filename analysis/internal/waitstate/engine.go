@@ -56,8 +56,8 @@ const (
 	Patterns // number of patterns
 
 	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as far
-	// as the operation cannot end before that. Results do not have this pattern; they have EarlyReduce
-	// instead.
+	// as the operation cannot end before that. Only the results of package explain have this pattern; others
+	// have EarlyReduce instead.
 	Reduction = Patterns
 	// EarlyEnd is the time from the last event of a process to the end of the process that ends last. It is no wait,
 	// and only the results of package explain use it.
@@ -100,7 +100,7 @@ var patterns = [Patterns + 2]struct {
 	Progress:            {name: "wait-for-progress"},
 	Device:              {name: "wait-for-device"},
 	Launch:              {name: "wait-for-launch"},
-	Reduction:           {name: "reduction"},
+	Reduction:           {name: "wait-at-reduction"},
 	EarlyEnd:            {name: "early-end"},
 }
 

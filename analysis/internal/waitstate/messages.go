@@ -417,6 +417,15 @@ func (e *engine) judgeSend(x *message) {
 	e.completeOne(c)
 }
 
+// messageWait returns the wait for messages in ticks, or 0. A call that waits for a sender does not wait for a
+// receiver.
+func (c *call) messageWait() int64 {
+	if c.lateSender > 0 {
+		return c.lateSender
+	}
+	return c.lateReceiver
+}
+
 // completeOne subtracts one from c.pending, the number of messages and operations whose outcome is unknown. When the
 // number becomes 0, it reports the longest wait of the call, which is free afterwards.
 func (e *engine) completeOne(c *call) {
@@ -427,7 +436,7 @@ func (e *engine) completeOne(c *call) {
 		e.Judged++
 	}
 	switch {
-	case c.memberWait() > c.lateSender:
+	case c.memberWait() > c.messageWait():
 		for _, w := range c.memberWaits {
 			e.reportWait(w)
 		}

@@ -1,0 +1,84 @@
+package explain_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// reductions returns a trace of ranks that compute for the given times and then reduce to rank a, in rounds. The
+// members other than the root do not wait.
+func reductions(rounds int, work ...int64) *trace.Recorder {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine := r.Machine("node")
+	ranks, now := make([]uint32, len(work)), make([]int64, len(work))
+	for i := range ranks {
+		name := string(rune('a' + i))
+		ranks[i] = r.Thread(name, r.Process(name, machine))
+	}
+	compute, reduce := r.Region("compute"), r.Region("MPI_Reduce")
+	comm := world(r.Defs(), ranks)
+	operation, _ := trace.OperationNumber("reduce")
+	for range rounds {
+		last := int64(0)
+		for i := len(ranks) - 1; i >= 0; i-- {
+			loc, begin := ranks[i], now[i]+work[i]
+			r.Enter(loc, now[i], compute)
+			r.Leave(loc, begin, compute)
+			last = max(last, begin)
+			end := begin
+			sent, received := uint64(8), uint64(0)
+			if i == 0 {
+				end = last
+				sent, received = 0, 8
+			}
+			r.Enter(loc, begin, reduce)
+			r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, []uint64{operation, comm, 0, sent, received,
+				trace.Undefined})
+			r.Leave(loc, end, reduce)
+			now[i] = end
+		}
+	}
+	return r
+}
+
+// TestLastOfReduction checks that a finding names the member for which the root of reductions waits. It is the last of
+// the others; the waits of early-reduce end when the first one comes. The root waits for 50 · 2000 ticks, and rank b,
+// which never waits, ends as much earlier. If rank c took as long as the others, the run would be 50 · 2000 shorter.
+// The causes of the page are those of package causes, which have early-reduce only.
+func TestLastOfReduction(t *testing.T) {
+	p, _, err := explain.Explain(t.Context(), format.Recorded(reductions(50, 1000, 1000, 3000)), explain.Options{Gains: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Findings) == 0 {
+		t.Fatalf("found no finding: %s", p.Verdict)
+	}
+	for _, c := range p.Causes.Patterns {
+		if c.Pattern == "wait-at-reduction" {
+			t.Errorf("found the pattern %s of the findings in the causes", c.Pattern)
+		}
+	}
+	f := p.Findings[0]
+	if f.Title != "compute takes longer at c than elsewhere, and others wait for it" || f.Gain != 50*2000 ||
+		f.Loss != 2*50*2000 {
+		t.Errorf("found %q with a loss of %g and a gain of %d", f.Title, f.Loss, f.Gain)
+	}
+	if text := strings.Join(f.Evidence, "; "); !strings.Contains(text, "100 ms of wait-at-reduction") {
+		t.Errorf("found the evidence %s", text)
+	}
+}
+
+// TestEndBeforeReductions checks that the causes of an early end are those of the waits before the later end. Ranks b
+// and c never wait and end at 20 · 1000. The root ends at 20 · 1500, because it waits in each round for the ranks d, e
+// and f. If these took as long as the others, the run would be 20 · 500 shorter.
+func TestEndBeforeReductions(t *testing.T) {
+	f := page(t, reductions(20, 1000, 1000, 1000, 1500, 1500, 1500)).Findings[0]
+	if f.Title != "compute takes longer at 3 locations than elsewhere, and others end earlier" || f.Gain != 20*500 {
+		t.Errorf("found %q with a gain of %d", f.Title, f.Gain)
+	}
+}
