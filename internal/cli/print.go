@@ -170,7 +170,6 @@ func (in *input) chooseRestored(ctx context.Context, s *selectionFlags, sel *tra
 	if err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values}); err != nil {
 		return false, err
 	}
-	in.flagNames = nil
 	sel.Location, err = s.locationFilter(in)
 	return true, err
 }
