@@ -52,9 +52,9 @@ func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
 
-// SaveEvents writes events to a file in format f. The file appears complete or not at all. If the
-// format cannot keep all events, SaveEvents fails with [ErrEventsLost]. It does not fail for events
-// that the format keeps in another form.
+// SaveEvents writes events to a file in format f. The file appears complete or not at all, and
+// replaces a file of the same name. If the format cannot keep all events, SaveEvents fails with
+// [ErrEventsLost]. It does not fail for events that the format keeps in another form.
 func SaveEvents(ctx context.Context, path string, f Format, events Events) error {
 	out, err := CreateFile(path)
 	if err != nil {

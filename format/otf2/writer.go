@@ -136,7 +136,8 @@ func (w *Writer) renameFiles(name string) error {
 	return nil
 }
 
-// Define writes a definition. Its values must be those that docs/formats/otf2.md lists for its id.
+// Define writes a definition. Its values must be those that docs/formats/otf2.md lists for its id. Define
+// returns an error if there are fewer.
 func (w *Writer) Define(r *Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,6 +226,9 @@ func (e *OrderError) Error() string {
 func (e *EventWriter) Write(x *Event) error {
 	if e.any && x.Time < e.time {
 		return &OrderError{e.time, x.Time}
+	}
+	if err := writable(eventTypes[:], &x.Record); err != nil {
+		return err
 	}
 	t := &eventTypes[x.ID]
 	const largestFixed = 10 // maximum size in bytes of an event without a length
@@ -399,7 +403,27 @@ func (c *chunkWriter) append(b []byte) error {
 
 // record writes a record of one of the given types.
 func (c *chunkWriter) record(types []recordType, r *Record) error {
+	if err := writable(types, r); err != nil {
+		return err
+	}
 	return c.append(appendRecord(nil, &types[r.ID], r))
+}
+
+// writable returns an error if r has an id without a type, or fewer values than its type.
+func writable(types []recordType, r *Record) error {
+	if int(r.ID) < len(types) && len(r.Values) >= len(types[r.ID].fields)+len(types[r.ID].after) {
+		return nil
+	}
+	return unwritable(types, r)
+}
+
+// unwritable returns the error of writable.
+func unwritable(types []recordType, r *Record) error {
+	if int(r.ID) >= len(types) {
+		return fmt.Errorf("found a record with id %d, expected %d at most", r.ID, len(types)-1)
+	}
+	t := &types[r.ID]
+	return fmt.Errorf("%s: found %d values, expected %d or more", t.name, len(r.Values), len(t.fields)+len(t.after))
 }
 
 // flushFull writes the buffer to the file if it is full.
