@@ -204,13 +204,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
 	e.lanes = lanes.New()
 	e.loss.AddBase(d.Clock)
-	how := format.WeftOnly
-	if e.plain {
-		how = format.Degraded
-	}
 	for _, l := range d.Locations.All() {
 		if l.Kind == trace.EventsLocation {
-			e.loss.Add("location", "events without one", how, "have a location, which other tools also show", 1)
+			e.countChanged("location", "events without one", "have a location, which other tools also show")
 		}
 	}
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
@@ -293,6 +289,15 @@ func (e *encoder) location(loc uint32) *EventWriter {
 		e.events[loc] = e.w.Location(e.id(Locations, loc))
 	}
 	return e.events[loc]
+}
+
+// countChanged counts something that other tools see changed. Unless the archive is plain, weft restores it.
+func (e *encoder) countChanged(object, field, reason string) {
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	e.loss.Add(object, field, how, reason, 1)
 }
 
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed

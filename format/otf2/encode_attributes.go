@@ -3,7 +3,6 @@ package otf2
 import (
 	"slices"
 
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
@@ -67,11 +66,7 @@ func (e *encoder) stateRank(c *trace.Cursor, field *uint64) {
 			*field, e.stated = v.Num, k
 			continue
 		}
-		how := format.WeftOnly
-		if e.plain {
-			how = format.Degraded
-		}
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "rank", how, "in the attribute otf2.rank; other tools see no rank", 1)
+		e.countChanged(e.defs.Spec(c.Kind()).Name, "rank", "in the attribute otf2.rank; other tools see no rank")
 	}
 }
 

@@ -293,11 +293,7 @@ func (e *encoder) defineMarker(ref uint32) error {
 	}
 	for name, n := group, 2; e.markerNames[[2]string{group, x.Name}]; n++ {
 		if group = fmt.Sprintf("%s (%d)", name, n); n == 2 {
-			how := format.WeftOnly
-			if e.plain {
-				how = format.Degraded
-			}
-			e.loss.Add("marker definition", "group", how, "another marker with this name is in the group", 1)
+			e.countChanged("marker definition", "group", "another marker with this name is in the group")
 		}
 	}
 	e.markerNames[[2]string{group, x.Name}] = true

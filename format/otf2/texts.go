@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -64,11 +63,7 @@ func (e *encoder) text(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	how := format.WeftOnly
-	if e.plain {
-		how = format.Degraded
-	}
-	e.loss.Add("text", "end", how, "longer than OTF2 allows", 1)
+	e.countChanged("text", "end", "longer than OTF2 allows")
 	return strings.ToValidUTF8(s[:maxText], "") // a character may be cut in two
 }
 

@@ -1,7 +1,6 @@
 package otf2
 
 import (
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -92,11 +91,7 @@ func (e *encoder) setPeer(c *trace.Cursor, k *eventKind, v []uint64) (member boo
 // standIn returns the id of the communicator for a message without one, and counts that other tools see this
 // communicator.
 func (e *encoder) standIn(c *trace.Cursor) uint64 {
-	how := format.WeftOnly
-	if e.plain {
-		how = format.Degraded
-	}
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "communicator", how,
-		"ranks need a communicator; the event gets one of all locations", 1)
+	e.countChanged(e.defs.Spec(c.Kind()).Name, "communicator",
+		"ranks need a communicator; the event gets one of all locations")
 	return allComm
 }
