@@ -52,10 +52,10 @@ func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window
 		return w, usageError("found several of --window, --from and --to, --percent, --around, --event, --occurrence; " +
 			"expected one")
 	}
-	from, to := ends.from, ends.to
 	if p.percent != "" {
 		a, b, ok := strings.Cut(strings.TrimSuffix(p.percent, "%"), "-")
-		if from, to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
+		ends.both = "--percent"
+		if ends.from, ends.to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
 			return w, usageError("--percent %s: expected two numbers, such as 40-60", p.percent)
 		}
 	}
@@ -83,9 +83,12 @@ func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window
 			return w, err
 		}
 	default:
-		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To},
-			timeFlag{"--around", p.around, &w.From}); err != nil {
+		list := append(ends.ends(&w.From, &w.To), timeFlag{"--around", p.around, &w.From})
+		if err := timesOf(ctx, d, list...); err != nil {
 			return w, err
+		}
+		if isWhole(ends.to) {
+			w.To = math.MaxInt64 // includes the last event
 		}
 		if p.around != "" {
 			w.To = w.From

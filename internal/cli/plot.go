@@ -533,12 +533,12 @@ func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, e
 	first, last, _ := x.Extent()
 	end := trace.Add(last, 1)
 	from, to = first, end
-	if err := parseTimes(clock, first, last, timeFlag{"--from", s.from, &from}, timeFlag{"--to", s.to, &to}); err != nil {
+	if err := parseTimes(clock, first, last, s.ends(&from, &to)...); err != nil {
 		return 0, 0, false, err
 	}
 	switch {
 	case s.from != "" && s.to != "" && from > to:
-		return 0, 0, false, usageError("--from %s is after --to %s", s.from, s.to)
+		return 0, 0, false, s.reversed()
 	case isWhole(s.to):
 		to = end
 	}

@@ -23,6 +23,7 @@ import (
 type selectionFlags struct {
 	from, to  string
 	window    string // both ends of the window, given in one flag
+	both      string // name of the flag that gave from and to; "" if each has a flag of its own
 	locations []string
 	groups    []string
 	kinds     []string
@@ -225,8 +226,24 @@ func (s *selectionFlags) splitWindow() error {
 	if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" && to == "" {
 		return usageError("--window %s: expected two times, such as 20%%..30%%", s.window)
 	}
-	s.from, s.to, s.window = from, to, ""
+	s.from, s.to, s.window, s.both = from, to, "", "--window"
 	return nil
+}
+
+// ends returns the flags for the ends of the window, whose times go to from and to. splitWindow must have been called.
+func (s *selectionFlags) ends(from, to *int64) []timeFlag {
+	if s.both != "" {
+		return []timeFlag{{s.both, s.from, from}, {s.both, s.to, to}}
+	}
+	return []timeFlag{{"--from", s.from, from}, {"--to", s.to, to}}
+}
+
+// reversed returns the error for a window whose end is before its begin.
+func (s *selectionFlags) reversed() error {
+	if s.both != "" {
+		return usageError("%s: found the end %s before the begin %s", s.both, s.to, s.from)
+	}
+	return usageError("--from %s is after --to %s", s.from, s.to)
 }
 
 // splitRange splits a range at the first minus that is not a sign.
@@ -246,12 +263,15 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 		return sel, err
 	}
 	d := in.Defs()
-	err := timesOf(ctx, in.Events, timeFlag{"--from", s.from, &sel.From}, timeFlag{"--to", s.to, &sel.To})
+	err := timesOf(ctx, in.Events, s.ends(&sel.From, &sel.To)...)
 	if err != nil {
 		return sel, err
 	}
 	if sel.From > sel.To {
-		return sel, usageError("--from %s is after --to %s", s.from, s.to)
+		return sel, s.reversed()
+	}
+	if isWhole(s.to) {
+		sel.To = math.MaxInt64 // includes the last event
 	}
 	if sel.Location, err = s.locationFilter(in); err != nil {
 		return sel, err
@@ -337,18 +357,10 @@ func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error)
 			first, last = 0, 0
 		}
 	}
-	if err := parseTimes(d.Defs().Clock, first, last, list...); err != nil {
-		return err
-	}
-	for _, t := range list {
-		if t.flag == "--to" && isWhole(t.text) {
-			*t.to = math.MaxInt64 // includes the last event
-		}
-	}
-	return nil
+	return parseTimes(d.Defs().Clock, first, last, list...)
 }
 
-// isWhole reports whether the value of --to stands for a time after the last event.
+// isWhole reports whether the end of a window stands for a time after the last event.
 func isWhole(text string) bool {
 	n, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	percent, isNumber := new(big.Rat).SetString(strings.TrimSpace(n))
