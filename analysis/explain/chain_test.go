@@ -214,3 +214,25 @@ func TestPipelineSlows(t *testing.T) {
 		t.Errorf("found %+v, expected a gain of %d", f, expected)
 	}
 }
+
+// TestPipelineNoise checks a pipeline in which one stage, the next one in each round, takes 1500 ticks, and the others
+// take 1000. Without noise, 30 rounds through the stages take 1000 ticks for each round and each further stage. The
+// times of the last stage are not before MPI_Send, as those of the others are, but have the same noise. Its last time
+// keeps its noise, because no call follows.
+func TestPipelineNoise(t *testing.T) {
+	for _, stages := range []int{3, 4, 16} {
+		p := page(t, pipeline(stages, func(stage, round int) int64 {
+			if round%stages == stage {
+				return 1500
+			}
+			return 1000
+		}))
+		expected := p.Ran.Runtime - int64(30+stages-1)*1000
+		if 29%stages == stages-1 {
+			expected -= 500
+		}
+		if f := find(t, p, "noise"); f.Gain != expected || f.WhatIf != "compute=median" {
+			t.Errorf("%d stages: found %+v, expected a gain of %d", stages, f, expected)
+		}
+	}
+}

@@ -260,7 +260,9 @@ func (s *series) medians() []int64 {
 	for i := range medians {
 		list = list[:0]
 		for _, loc := range s.locations {
-			list = append(list, s.times[loc][i].time)
+			if l := s.times[loc]; i < len(l) {
+				list = append(list, l[i].time)
+			}
 		}
 		slices.Sort(list)
 		medians[i] = list[(len(list)-1)/2]
@@ -268,14 +270,47 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
-// compared returns the series of a path in which the times of at least three locations can be compared.
+// compared returns the series of a path in which the times of at least three locations can be compared. If only one
+// series of the path has several locations, single locations join it that spend their times before other calls, such as
+// the last stage of a pipeline, which sends nothing. Their lists may lack the last iteration.
 func (x *Times) compared(path uint32) (list []*series) {
-	for _, s := range x.series {
-		if s.path == path && len(s.locations) > 2 {
+	var single []*series
+	for i, s := range slices.Concat(x.series, x.minor) {
+		switch {
+		case s.path != path:
+		case len(s.locations) == 1:
+			single = append(single, s)
+		case i < len(x.series):
 			list = append(list, s)
 		}
 	}
-	return list
+	if len(list) == 1 && len(single) > 0 {
+		list[0] = list[0].with(single)
+	}
+	return slices.DeleteFunc(list, func(s *series) bool { return len(s.locations) < 3 })
+}
+
+// with returns the series together with those series of single locations that have about as many iterations and about
+// as much time.
+func (s *series) with(single []*series) *series {
+	joined := *s
+	joined.times, joined.locations = maps.Clone(s.times), slices.Clone(s.locations)
+	least, most := math.Inf(1), 0.0
+	for _, loc := range s.locations {
+		least, most = min(least, s.sum(loc)), max(most, s.sum(loc))
+	}
+	for _, o := range single {
+		loc := o.locations[0]
+		lacking := s.iterations - o.iterations
+		if lacking < 0 || lacking > 1 || o.total < least/2 || o.total > 2*most || joined.times[loc] != nil {
+			continue
+		}
+		joined.times[loc] = o.times[loc]
+		joined.locations = append(joined.locations, loc)
+		joined.total += o.total
+	}
+	slices.Sort(joined.locations)
+	return &joined
 }
 
 // WithoutNoise returns a function after which no time of a path exceeds the median of all locations in the same
@@ -313,23 +348,33 @@ func (x *Times) Varies(path uint32) bool {
 // nor the iteration explains. The first one is multiplied by the quotient of the degrees of freedom: it is less than
 // the second one if the F ratio is below 1.
 func (s *series) variances() (between, rest float64) {
-	n, k := float64(len(s.locations)), float64(s.iterations)
 	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
-	grand := s.total / n / k
+	all := 0                                                                                  // number of times
 	for j, loc := range s.locations {
-		locations[j] = s.sum(loc) / k
-		for i, t := range s.times[loc] {
-			iterations[i] += float64(t.time) / n
-		}
+		k := len(s.times[loc])
+		all += k
+		locations[j] = s.sum(loc) / float64(k)
 	}
+	for i := range iterations {
+		n := 0
+		for _, loc := range s.locations {
+			if l := s.times[loc]; i < len(l) {
+				iterations[i] += float64(l[i].time)
+				n++
+			}
+		}
+		iterations[i] /= float64(n)
+	}
+	grand := s.total / float64(all)
 	for j, loc := range s.locations {
-		between += k * (locations[j] - grand) * (locations[j] - grand)
-		for i, t := range s.times[loc] {
+		list := s.times[loc]
+		between += float64(len(list)) * (locations[j] - grand) * (locations[j] - grand)
+		for i, t := range list {
 			d := float64(t.time) - locations[j] - iterations[i] + grand
 			rest += d * d
 		}
 	}
-	return between * (k - 1), rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
+	return between * float64(s.iterations-1), rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
 }
 
 // singleLateShare is the share of the times above the medians that a location must have to be the single late one.
