@@ -1,0 +1,52 @@
+package docs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/cli"
+)
+
+// TestCommandLists checks that commands.md and README.md list all commands, and that json.md lists all commands that
+// print JSON.
+func TestCommandLists(t *testing.T) {
+	root := cli.Command()
+	root.InitDefaultCompletionCmd()
+	commands, readme, json := read(t, "commands.md"), read(t, "../README.md"), read(t, "json.md")
+	for _, c := range root.Commands() {
+		name := c.Name()
+		if c.Hidden || name == "help" {
+			continue
+		}
+		if !strings.Contains(commands, "\n| ["+name+"](") {
+			t.Errorf("commands.md lacks a row of %s", c.CommandPath())
+		}
+		// README.md names these two under Install.
+		row := name != "completion" && name != "version"
+		if !strings.Contains(readme, "`weft "+name) || row && !strings.Contains(readme, "\n| `weft "+name) {
+			t.Errorf("README.md lacks a row of %s", c.CommandPath())
+		}
+		if printsJSON(c) && !strings.Contains(json, "`weft "+name+"`") {
+			t.Errorf("json.md lacks a row of %s", c.CommandPath())
+		}
+	}
+}
+
+// printsJSON reports whether a command or one of its subcommands has the flag --json.
+func printsJSON(c *cobra.Command) bool {
+	return c.Flags().Lookup("json") != nil || slices.ContainsFunc(c.Commands(), printsJSON)
+}
+
+// TestFormatLists checks that README.md has a row for every format.
+func TestFormatLists(t *testing.T) {
+	readme := read(t, "../README.md")
+	for _, f := range all.Formats() {
+		if !strings.Contains(readme, "](docs/formats/"+f.About().Name+".md) | ") {
+			t.Errorf("README.md lacks a row of %s", f.About().Title)
+		}
+	}
+}
