@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/cli"
 )
 
@@ -47,6 +49,16 @@ func TestFormatLists(t *testing.T) {
 	for _, f := range all.Formats() {
 		if !strings.Contains(readme, "](docs/formats/"+f.About().Name+".md) | ") {
 			t.Errorf("README.md lacks a row of %s", f.About().Title)
+		}
+	}
+}
+
+// TestRecordTypes checks that formats/otf.md lists the types of records that weft print --records takes.
+func TestRecordTypes(t *testing.T) {
+	text := read(t, "formats/otf.md")
+	for x := range otf.Type(otf.NumTypes) {
+		if name := x.String(); name != "" && !strings.Contains(text, fmt.Sprintf(" `%s` %d", name, x)) {
+			t.Errorf("formats/otf.md lacks the type of records %s with its number %d", name, x)
 		}
 	}
 }
