@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,25 @@ func TestRecordTypes(t *testing.T) {
 	for x := range otf.Type(otf.NumTypes) {
 		if name := x.String(); name != "" && !strings.Contains(text, fmt.Sprintf(" `%s` %d", name, x)) {
 			t.Errorf("formats/otf.md lacks the type of records %s with its number %d", name, x)
+		}
+	}
+}
+
+// TestAnalysisLists checks that library.md lists all packages of analysis and all commands that answer questions.
+func TestAnalysisLists(t *testing.T) {
+	text := read(t, "library.md")
+	list, err := filepath.Glob("../analysis/*/*_test.go")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("found no packages: %v", err)
+	}
+	for _, file := range list {
+		if name := filepath.Base(filepath.Dir(file)); !strings.Contains(text, "`"+name+"`") {
+			t.Errorf("library.md lacks the package analysis/%s", name)
+		}
+	}
+	for _, c := range cli.Command().Commands() {
+		if c.GroupID == "Answer questions" && !strings.Contains(text, "`"+c.Name()+"`") {
+			t.Errorf("library.md lacks the packages of weft %s", c.Name())
 		}
 	}
 }
