@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/internal/cli"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // TestCommandLists checks that commands.md and README.md list all commands, and that json.md lists all commands that
@@ -79,6 +81,54 @@ func TestAnalysisLists(t *testing.T) {
 	for _, c := range cli.Command().Commands() {
 		if c.GroupID == "Answer questions" && !strings.Contains(text, "`"+c.Name()+"`") {
 			t.Errorf("library.md lacks the packages of weft %s", c.Name())
+		}
+	}
+}
+
+// exampleText returns the lines of a trace that the example of a rule describes, or "" if the example has no lines.
+func exampleText(example string) string {
+	text := strings.NewReplacer(", then a byte 0", "\x00", ", and further on ", "\n", " and further on ", "\n", ", then ",
+		"\n", ", E ", "\nE ", " with ", "\n", " before ", "\n", " and ", "\n").Replace(example) + "\n"
+	if strings.HasPrefix(example, "a ") || strings.Contains(example, ", where event ") {
+		return ""
+	}
+	text, _, _ = strings.Cut(text, " without ")
+	if line, _, ok := strings.Cut(text, " at the end of the file"); ok {
+		return line
+	}
+	for _, old := range []string{" in a trace of V0.1", ", where there is no such file"} {
+		if line, _, ok := strings.Cut(text, old); ok {
+			text = "TraceVersion\tV0.1\n" + line + "\nR 0 1 B 0 0 x" // a line with an attribute needs the configuration
+		}
+	}
+	return text + "\n"
+}
+
+// TestRuleExamples checks that the examples of rules of text formats have the defect that they show.
+func TestRuleExamples(t *testing.T) {
+	for _, f := range all.Formats() {
+		about := f.About()
+		if !about.SingleText {
+			continue
+		}
+		tried := 0
+		for _, r := range about.Rules {
+			text := exampleText(r.Example)
+			if text == "" {
+				continue
+			}
+			tried++
+			report := format.NewReport()
+			_, err := tracetest.Read(f, "x"+about.Extensions[0], []byte(text), &format.ReadOptions{Report: report})
+			if err != nil {
+				t.Errorf("%s: %q: %v", r.ID, text, err)
+			}
+			if list := report.Rules(); !slices.ContainsFunc(list, func(x format.RuleCount) bool { return x.Rule == r.ID }) {
+				t.Errorf("%s: %q: found no such defect, but %v", r.ID, text, list)
+			}
+		}
+		if tried < len(about.Rules)*3/4 {
+			t.Errorf("%s: tried %d of %d examples", about.Name, tried, len(about.Rules))
 		}
 	}
 }
