@@ -13,14 +13,15 @@ import (
 // Options holds the settings of a picture. The zero value gives a picture of 1280 pixels on light
 // paper.
 type Options struct {
-	// Width is the width of the picture in pixels; 0 means 1280. The height follows from the rows.
+	// Width is the width of the picture in pixels, from LeastWidth to MostWidth; 0 means DefaultWidth. The height
+	// follows from the rows. Width times Scale is limited, too: a plot has at most [index.MaxWidth] columns.
 	Width int
 	// Title is the text above the picture; empty means "Timeline".
 	Title string
 	// Dark draws light text on dark paper.
 	Dark bool
 	// Scale is the width and height in PNG pixels of one pixel of the picture, for screens and
-	// print with a high resolution; 0 means 1. It has no effect on SVG.
+	// print with a high resolution, up to MostScale; 0 means 1. It has no effect on the pixels of SVG.
 	Scale int
 }
 

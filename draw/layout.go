@@ -78,6 +78,9 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 		return nil, &format.OptionError{Option: "width", Value: strconv.Itoa(l.width),
 			Expected: fmt.Sprintf("at most %d pixels at this scale", most+gutter+margin)}
 	}
+	if err := s.checkLimits(); err != nil {
+		return nil, err
+	}
 	first, last, _ := s.Index.Extent()
 	l.origin, l.from, l.to = first, s.From, s.To
 	if s.Origin != nil {
@@ -130,6 +133,19 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 	}
 	l.height = int(math.Ceil(y + 12))
 	return l, nil
+}
+
+// checkLimits returns an error if a limit or a height is negative.
+func (s *Sheet) checkLimits() error {
+	for _, x := range []struct {
+		field string
+		n     int
+	}{{"MaxRows", s.MaxRows}, {"MaxDepth", s.MaxDepth}, {"StripHeight", s.StripHeight}, {"Links", s.Links}} {
+		if x.n < 0 {
+			return &format.OptionError{Option: x.field, Value: strconv.Itoa(x.n), Expected: "a number from 0 on"}
+		}
+	}
+	return nil
 }
 
 // layRows chooses the rows and positions them.

@@ -19,6 +19,9 @@ import (
 // claims of a resource without a capacity have a strip for each lane. The picture looks like the
 // viewer's page: a PNG has the same pixels in its strips (package raster), and an SVG the same
 // boxes. The time for drawing does not depend on the size of the trace.
+//
+// SVG and PNG fail if a track does not exist. They return a [format.OptionError] if the width or the scale is outside
+// of its limits, or if another number is negative.
 type Sheet struct {
 	Index *index.Index
 	// Colors is the index of the whole trace. It is needed if Index holds only some of the trace's events:
@@ -27,14 +30,14 @@ type Sheet struct {
 	// Times is the index of the whole trace. It is needed if Index lacks regions: the legend then takes
 	// exclusive times from Times. Nil means Index.
 	Times *index.Index
-	// From and To bound the window; To is exclusive. If To is not greater than From, the window is
-	// the whole trace.
+	// From and To bound the window, in ticks of the trace's clock; To is exclusive. If To is not greater than
+	// From, the window is the whole trace.
 	From, To int64
-	// Origin is the time at which the axis shows 0; nil means the first event of Colors, or else
+	// Origin is the time in ticks at which the axis shows 0; nil means the first event of Colors, or else
 	// of Index.
 	Origin *int64
-	// Tracks lists the tracks to draw, in order. Nil means all tracks, such that the tracks of a group are
-	// next to each other. At most MaxRows tracks are drawn; 0 means 64.
+	// Tracks lists the tracks to draw, in order, as indexes into [index.Index.Tracks]. Nil means all tracks,
+	// such that the tracks of a group are next to each other. At most MaxRows tracks are drawn; 0 means 64.
 	Tracks  []int
 	MaxRows int
 	// MaxDepth is the largest number of strips that a track has for spans or lanes of claims; 0

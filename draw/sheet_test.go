@@ -420,6 +420,13 @@ func TestSheetTexts(t *testing.T) {
 			t.Errorf("%+v: found %v, expected an OptionError", o, err)
 		}
 	}
+	for _, s := range []Sheet{{MaxRows: -1}, {MaxDepth: -1}, {StripHeight: -1}, {Links: -1}} {
+		var e *format.OptionError
+		s.Index = stencil
+		if err := s.SVG(t.Context(), io.Discard); !errors.As(err, &e) {
+			t.Errorf("%+v: found %v, expected an OptionError", s, err)
+		}
+	}
 }
 
 // TestSheetOfLittleAndMuch draws an empty trace, and traces with extreme content. It expects neither errors

@@ -16,9 +16,8 @@ const maxLength = 1 << 60
 
 // ErrTimeRange is the error for a trace whose times span 2^60 ticks or more, or are too late to be
 // corrected.
-var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that " +
-	"can " +
-	"be compared")
+var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more apart, " +
+	"expected those of clocks that can be compared")
 
 // none is the index that stands for no clock, no node or no pair.
 const none = -1

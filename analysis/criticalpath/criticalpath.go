@@ -43,7 +43,7 @@ type Options struct {
 // Change changes the exclusive times of all regions with a name, or of a call path. Waits are not part of these times.
 // Of several changes of the same times, one of a call path counts, then one with locations, then the last one.
 type Change struct {
-	// Region is the name of a region, or one of the names below.
+	// Region is the name of a region, or Communication, Locks or Outside.
 	Region string `json:"region,omitempty"`
 	// Path is a call path, the outermost region first. Region is empty then.
 	Path []string `json:"path,omitempty"`

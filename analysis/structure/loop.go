@@ -27,6 +27,7 @@ type Loop struct {
 // NoLoopError reports that a trace has no loop that all its locations share.
 type NoLoopError struct{ Reason string }
 
+// Error returns the reason.
 func (e *NoLoopError) Error() string { return e.Reason }
 
 // FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a

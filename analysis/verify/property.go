@@ -28,9 +28,8 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 // P, A and B are propositions of the language, such as start {'name' = 'solve'}, or names. A name stands for
 // all events with that name. With start or end before it, it stands for the starts or ends of claims with that
 // name. In always, never, response and precedes, P, A and B may also compare a signal with a number, such as queue <= 5
-// or derivative(queue) <= 5. In these and in period, not, and, or, which may be !, && and ||, and parentheses may join
-// several of them.
-// The error states the expected text.
+// or derivative(queue) <= 5. In these four and in period, the words not, and, or, and parentheses may join several
+// propositions. The signs !, && and || mean the same as the words. The error states the expected text.
 func Property(kind, check, property string) (declaration string, err error) {
 	switch kind {
 	case "always", "never":

@@ -35,7 +35,7 @@ type Reader struct {
 }
 
 // NewReader opens a PICL trace. It converts old-format traces. It reports defects to opt, which may be
-// nil.
+// nil. It does not examine whether the text is PICL: Read skips all lines that are not records.
 func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) (*Reader, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}

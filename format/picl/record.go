@@ -41,7 +41,7 @@ type Record struct {
 	Time      trace.Decimal // in seconds
 	Processor int64         // -1 stands for all processors, numbers below -1 for subsets
 	Process   int64         // -1 stands for all processes, or for an unknown one
-	// Fields is the number of data fields that the record states.
+	// Fields is the number of data fields that the record in the file states. Append and Writer do not use it.
 	Fields int64
 	// Values holds the decoded data. Its types are Int32, Int64, Float32 and Float64, and String for
 	// words and character data.

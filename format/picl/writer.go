@@ -15,8 +15,8 @@ import (
 
 // WriterOptions holds the settings of a [Writer].
 type WriterOptions struct {
-	// Digits is the minimum number of decimals of a time. A time gets more decimals if its value needs
-	// them.
+	// Digits is the minimum number of decimals of a time; 0 means 6. A time gets more decimals if its value
+	// needs them.
 	Digits int
 	// Brackets selects how events with and without duration are written.
 	Brackets Brackets
@@ -29,10 +29,10 @@ type WriterOptions struct {
 	ParaGraph bool
 }
 
-// Brackets is a way to write events with and without duration (specification section 2.3.3).
+// Brackets is a way to write events: as marks, or as entries and exits (section 2.3.3 of Worley's report).
 type Brackets int
 
-// These values choose how the writer writes an entry that its exit follows immediately.
+// The values of Brackets. docs/formats/picl-writing.md has the exceptions ("Marks, entries and exits").
 const (
 	Keep      Brackets = iota // write entries, exits and marks unchanged
 	EntryExit                 // write each mark as an entry and an exit

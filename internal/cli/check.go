@@ -73,8 +73,8 @@ call. weft always reads the whole trace: the send of a receive, the other member
 collective operation and the sums of statistics may be at other times and locations.
 
 The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
-stops at the first defect. If a trace cannot be read, weft still checks the others; the
-exit code is the highest of all.`,
+stops at the first error or warning. If a trace cannot be read, weft still checks the
+others; the exit code is the highest of all.`,
 		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf\n  weft check --rules",
 		Args: func(c *cobra.Command, args []string) error {
 			if rules {

@@ -291,7 +291,7 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
 		return &exitError{exitDefects, fmt.Errorf("%s: not written: %s cannot be kept as %s; --allow-loss writes "+
-			"it without them", w.name, plural.Of(dropped, "record"), w.format.About().Title)}, nil
+			"the rest", w.name, plural.Of(dropped, "record"), w.format.About().Title)}, nil
 	}
 	if !w.format.About().EmptyMain {
 		w.out.BeforeCommit(func() error {

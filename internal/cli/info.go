@@ -256,7 +256,11 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	for _, f := range x.Files {
 		size += f.Size
 	}
-	field("Size", "%s%s", plural.Of(size, "byte"), unlessZero(int64(len(x.Files)-1), " in %d files and a main file"))
+	others := ""
+	if n := len(x.Files) - 1; n > 0 {
+		others = " in " + plural.Of(n, "file") + " and a main file"
+	}
+	field("Size", "%s%s", plural.Of(size, "byte"), others)
 	if x.First == nil {
 		field("Events", "none")
 	} else {

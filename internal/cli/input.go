@@ -74,7 +74,7 @@ func (r *inputFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not determine it (see weft formats)")
 	f.StringArrayVar(&r.options, "option", nil,
 		"setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
-	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")
+	f.BoolVar(&r.strict, "strict", false, "stop at the first error or warning")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not print defects of the trace")
 }
 

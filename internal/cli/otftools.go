@@ -59,6 +59,7 @@ instead.`,
 		c.Flags().Var((*nameList)(&locations), flag,
 			"processes by id or name, as weft info shows them; * and ? match anything, re: begins a regular expression")
 	}
+	c.Flags().Lookup("locations").Hidden = true // another name of --location
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave out the chosen processes, and keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)

@@ -91,6 +91,17 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
+	b, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(imports["trace"])) {
+		names = append(names, "`"+name+"`")
+	}
+	if want := "`trace` imports only " + strings.Join(names, " and ") + "."; !strings.Contains(string(b), want) {
+		t.Errorf("ARCHITECTURE.md lacks the sentence %s", want)
+	}
 	for i, l := range list {
 		if !used[i] {
 			t.Errorf("ARCHITECTURE.md lists %s, of which there is no package", l)

@@ -463,6 +463,9 @@ func blocksWithin(l []blockEntry, low, high int64) []blockEntry {
 }
 
 // Index is an open index. Several goroutines can use it at the same time.
+//
+// Arguments and results with the name track are indexes into Tracks. Times and durations are in ticks of Clock. A query
+// fails if there is no such track, or if the end of its window is before the begin.
 type Index struct {
 	f      *os.File
 	data   io.ReaderAt
@@ -555,7 +558,8 @@ func (ix *Index) Close() error {
 // Clock returns the clock of all times in the index.
 func (ix *Index) Clock() trace.Clock { return ix.dir.Clock }
 
-// Extent returns the times of the first and the last event, and the number of events.
+// Extent returns the times of the first and the last event in ticks, and the number of events. All are 0 if there is no
+// event.
 func (ix *Index) Extent() (first, last, events int64) {
 	return ix.dir.First, ix.dir.Last, ix.dir.Events
 }

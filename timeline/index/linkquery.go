@@ -33,8 +33,8 @@ type Link struct {
 // LinkRequest is a query for the links of a window.
 type LinkRequest struct {
 	Tracks   []int // one end of each link must be in one of these tracks; nil selects all tracks
-	From, To int64
-	Limit    int // largest number of links; 0 means 2000
+	From, To int64 // times in ticks; To is exclusive
+	Limit    int   // largest number of links; 0 means 2000
 }
 
 // LinkSet holds the links that overlap a window.

@@ -14,7 +14,7 @@ import (
 
 // Sum holds the sums of the spans of a region in a window.
 type Sum struct {
-	Region uint32 // NoRef if the spans have no region
+	Region uint32 // index into Regions; NoRef if the spans have no region
 	// Count is the number of spans that overlap the window.
 	Count int64
 	// Inclusive is the time in ticks in which the region was open. Exclusive is the time in which it was the

@@ -229,7 +229,7 @@ func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, f
 
 // Instant is an event without duration.
 type Instant struct {
-	Time   int64
+	Time   int64 // in ticks
 	Kind   trace.Kind
 	Region uint32 // index into Regions; NoRef if the instant has no region
 	Name   string

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Spans calls f for the spans of a track that belong to one of the regions and overlap [from, to), in no
-// particular order. It passes whole spans, even if they exceed the window. It skips spans shorter than least
-// ticks. f returns the value of least for the following spans.
+// Spans calls f for the spans of a track that belong to one of the regions and overlap [from, to), in no particular
+// order. Regions are indexes into Regions; without regions, there are no spans. It passes whole spans, even if they
+// exceed the window. It skips spans shorter than least ticks. f returns the value of least for the following spans.
 func (ix *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
 	f func(Span) (least int64)) error {
 	e, err := ix.track(track, from, to)

@@ -11,7 +11,7 @@ import (
 
 // Span is a visit of a region, a claim, or a collective operation.
 type Span struct {
-	Start, End int64
+	Start, End int64  // times in ticks
 	Region     uint32 // index into Regions; NoRef if the span has no region
 	Depth      uint8  // number of spans around the span, or its lane; DeepDepth if the number is larger
 	Band

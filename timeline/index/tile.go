@@ -16,7 +16,7 @@ import (
 
 // TileRequest is a query for a part of the picture.
 type TileRequest struct {
-	Tracks   []int // the tracks, in the wanted order
+	Tracks   []int // the tracks, as indexes into [Index.Tracks], in the wanted order
 	From, To int64 // times in ticks; To is exclusive, unless it is math.MaxInt64
 	// Beyond is the number of ticks by which the columns extend beyond To. It has an effect only if To is
 	// math.MaxInt64.
