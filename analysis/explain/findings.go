@@ -384,7 +384,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	region := d.region()
 	most := float64(t.all[len(t.all)-1].Time)
 	begins := d.path == synclog.NoPath && ex.begins(t.all[len(t.all)-1])
-	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost
+	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost+1 // costs have rounding errors of less than a tick
 	switch {
 	case t.byLocks:
 		f.ID, f.Gain = "lock", t.lockGain
