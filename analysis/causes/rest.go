@@ -78,7 +78,7 @@ func (f *finder) cameLate(w *history.Wait, o *history.Opening) int64 {
 		left = min(waiting.Leave, max(o.Met, waiting.Enter))
 	}
 	opened := f.h.Locations[w.Cause.Location].Call(o.B)
-	if opened.Leave == opened.Enter {
+	if opened.Kind == history.EventCall {
 		return 0
 	}
 	return opened.Enter - left
