@@ -78,8 +78,8 @@ func (ex *explainer) late() {
 		if ex.times.Synchronises(d.path) {
 			continue // the findings about transfer and barriers include this time
 		}
-		if d.cost < much && d.awaitsDevice() {
-			continue // the gain is at most the loss
+		if d.cost < much && ex.idleDevices(d) {
+			continue
 		}
 		ex.planLate(d)
 		planned++
@@ -308,6 +308,11 @@ func (d *delay) places() []uint32 {
 // awaitsDevice reports whether more than half of the waits are those of threads for devices, or of devices for work.
 func (d *delay) awaitsDevice() bool {
 	return d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost
+}
+
+// idleDevices reports whether most of a delay is time in which devices have no work, for which threads or devices wait.
+func (ex *explainer) idleDevices(d *delay) bool {
+	return d.path == synclog.NoPath && d.awaitsDevice() && ex.h.Log.Defs.IsStream(d.places()[0])
 }
 
 // region returns the innermost region of the call path, as the subject of a sentence.
