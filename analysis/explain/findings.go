@@ -67,12 +67,13 @@ func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which some locations come late, so that others wait for them.
 func (ex *explainer) late() {
-	// A gain may be large although few locations wait. The number of such paths is limited, because each takes time.
+	// A gain may be large although few locations wait, or although most of the costs are those of locks for which the
+	// late locations wait themselves. The number of such paths is limited, because each takes time.
 	least := leastShare * float64(ex.page.Ran.Runtime)
 	much := min(least*float64(ex.page.Ran.Processes+ex.page.Ran.Streams), leastShare*ex.core)
 	planned := 0
 	for _, d := range ex.delays() {
-		if d.cost < min(least, much) || d.cost < much && planned >= mostFindings {
+		if d.cost < min(least, much)/4 || d.cost < much && planned >= mostFindings {
 			break
 		}
 		if ex.times.Synchronises(d.path) {
