@@ -292,8 +292,8 @@ func (ex *explainer) transfers(d *delay) bool {
 // outside is the subject of sentences about the time outside of all regions.
 const outside = "The time outside of all regions"
 
-// leastPlace is the least share that the costs of a location must have in those of the location with the greatest
-// costs for a finding to name the location.
+// leastPlace is the least share that the costs of a place must have in those of the first one for a finding to name the
+// place.
 const leastPlace = 0.1
 
 // places returns the locations that cause the longest waits, at most three.
