@@ -111,7 +111,10 @@ type finder struct {
 	waiting interval
 	late    interval
 	passed  interval // scratch for interval.excludeVisited; empty between calls
-	earlier interval // scratch for finder.explainRest; empty between calls
+	// earlier and meanwhile are the intervals of the late and of the waiting location in finder.explainRest. They are
+	// empty between calls.
+	earlier   interval
+	meanwhile interval
 }
 
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or comes from the
@@ -129,10 +132,10 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // from the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: newCarried(h)}
-	for _, iv := range []*interval{&f.waiting, &f.late, &f.passed, &f.earlier} {
+	for _, iv := range []*interval{&f.waiting, &f.late, &f.passed, &f.earlier, &f.meanwhile} {
 		iv.init(h, f.ignored())
 	}
-	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
+	f.passed.blocks, f.earlier.blocks, f.meanwhile.blocks = f.late.blocks, f.late.blocks, f.waiting.blocks
 	if opt.Ends {
 		f.followEnds()
 	}
@@ -217,14 +220,8 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 	if w.Pattern.Released() {
 		f.late.addInside(w.Cause, w.CauseTime)
 	}
-	// Add up the time by which the late location spent more in each path than the waiting location.
-	excess, own := 0.0, float64(f.late.waited)
-	for _, path := range f.late.paths {
-		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
-			excess += float64(d)
-		}
-	}
-	total := excess + own
+	own := float64(f.late.waited)
+	total := f.late.excess(&f.waiting) + own
 	// Backward has already visited later waits, so they cannot carry costs any more.
 	passed := 0.0
 	if w.Pattern != waitstate.EarlyEnd { // no call has been visited
@@ -244,106 +241,31 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		rest += part * passed
 		k.direct += length - part*own
 		k.indirect += part * own
-		f.distribute(part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
-		f.passOn(w.Pattern, part)
+		addShort := func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost }
+		f.late.distribute(&f.waiting, part, 1, addShort)
+		f.passOn(&f.late, w.Pattern, part)
 		// some time is left if the two locations left their last synchronisation at different times, or
 		// if passed is set
 		if rest > 0 {
-			f.explainRest(w, &o, rest, w.Pattern, func(path uint32, cost float64) {
-				f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost
-			})
+			f.explainRest(w, o, rest, w.Pattern, addShort)
 		}
 	}
 	for _, s := range shares {
 		cost := s.perTick * float64(w.Length)
 		addLong := func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost }
 		if total <= 0 {
-			f.explainRest(w, &o, cost, s.pattern, addLong)
+			f.explainRest(w, o, cost, s.pattern, addLong)
 			continue
 		}
 		part := cost / total
-		f.distribute(part, addLong)
-		f.passOn(s.pattern, part)
+		f.late.distribute(&f.waiting, cost, total, addLong)
+		f.passOn(&f.late, s.pattern, part)
 		if passed > 0 {
-			f.explainRest(w, &o, part*passed, s.pattern, addLong)
+			f.explainRest(w, o, part*passed, s.pattern, addLong)
 		}
 	}
 	f.waiting.clear()
 	f.late.clear()
-}
-
-// distribute calls add for each path in which the late location spent more time. The cost is part times the
-// excess.
-func (f *finder) distribute(part float64, add func(path uint32, cost float64)) {
-	for _, path := range f.late.paths {
-		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
-			add(path-1, part*float64(d)) // NoPath has the index 0
-		}
-	}
-}
-
-// explainRest calls add for the paths that get a cost that no excess explains. The waiting location can have left the
-// last synchronisation o before the late location came to it. Then these are the paths in which the late location has
-// worked since its last call before that, in proportion to their times. With Options.Ends, its waits since then carry
-// their share. Otherwise it is the path of the call of the synchronisation.
-func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, pattern waitstate.Pattern,
-	add func(path uint32, cost float64)) {
-	if o.B < 0 {
-		add(synclog.NoPath, cost)
-		return
-	}
-	l, iv := f.h.Locations[w.Cause.Location], &f.earlier
-	left := o.Met
-	if o.A >= 0 {
-		waiting := f.h.Locations[w.Place.Location].Call(o.A)
-		left = min(waiting.Leave, max(o.Met, waiting.Enter))
-	}
-	opened := l.Call(o.B)
-	path := opened.Path
-	// o.B is a call, and not an event outside of calls, such as the begin of a team
-	if opened.Enter > left && opened.Leave > opened.Enter {
-		iv.location = w.Cause.Location
-		iv.from, iv.to, iv.lock, iv.openWaited = min(l.FirstAfter(left), o.B), o.B, -1, 0
-		iv.addCalls(l, iv.from, iv.to)
-		iv.addAll(l.Before(o.B))
-	}
-	total := 0.0
-	if f.opt.Ends && iv.waited > 0 {
-		total = float64(iv.waited)
-		if w.Pattern != waitstate.EarlyEnd {
-			total -= float64(iv.excludeVisited(w.Place, &f.passed))
-		}
-	}
-	waited := total
-	for _, p := range iv.paths {
-		total += float64(max(0, iv.times[p]))
-	}
-	if total == 0 {
-		add(path, cost)
-	}
-	for _, p := range iv.paths {
-		if t := iv.times[p]; t > 0 {
-			add(p-1, cost*float64(t)/total) // NoPath has the index 0
-		}
-	}
-	if waited > 0 {
-		f.carried.add(iv.location, iv.from, iv.to, share{pattern, cost / total})
-	}
-	iv.clear()
-}
-
-// passOn adds a share of the cost of pattern p to each wait of the late location: part times the length
-// of the wait.
-func (f *finder) passOn(p waitstate.Pattern, part float64) {
-	x := &f.late
-	if x.lock >= 0 {
-		f.carried.add(x.location, x.lock, x.lock+1, share{p, part})
-	}
-	f.carried.add(x.location, x.from, x.to, share{p, part})
-	if x.openWaited > 0 {
-		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
-		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
-	}
 }
 
 // cost returns the cost of a path at a location.

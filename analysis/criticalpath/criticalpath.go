@@ -441,7 +441,7 @@ func isSource(l *history.Location, n int32, call waitstate.Place) (found bool) {
 func (w *walker) addPartial(l *history.Location, loc uint32, n int32, t int64) {
 	c := l.Call(n)
 	switch {
-	case c.Last:
+	case c.Kind == history.LastCall:
 		w.addShortened(loc, l.Before(n), c.Leave-t)
 	case t <= c.Enter:
 		w.addShortened(loc, l.Before(n), c.Enter-t)

@@ -206,7 +206,27 @@ func (ex *explainer) startup() {
 			Loss:     loss,
 			Gain:     ex.gain(times[0]),
 			WhatIf:   ex.whatIf(opt),
-			Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
+			Evidence: append([]string{fmt.Sprintf("%s in both", ex.formatDuration(loss))}, ex.slowStarts()...),
 			Advice:   "Trace a longer run, or a window of it, to judge the rest."})
 	}, opt)
+}
+
+// slowStarts names the locations at which calls that initialise or finalise MPI take longer than elsewhere, by at least
+// leastShare of the runtime.
+func (ex *explainer) slowStarts() (evidence []string) {
+	for i := range ex.h.Log.Paths {
+		path := uint32(i)
+		if !ex.startsOrEndsMPI(path) {
+			continue
+		}
+		all := ex.times.Spread(path)
+		slow := all.Slowest()
+		most, others := slow.Mean(), all[:len(all)-len(slow)].Mean()
+		if most-others >= leastShare*float64(ex.page.Ran.Runtime) {
+			evidence = append(evidence, fmt.Sprintf("%s takes %s at %s, %s in the mean of the others",
+				ex.regions[ex.h.Log.Paths[i].Region], ex.formatDuration(most), ex.placeName(slow, all),
+				ex.formatDuration(others)))
+		}
+	}
+	return evidence
 }

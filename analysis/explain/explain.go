@@ -334,10 +334,15 @@ func (ex *explainer) addFinding(f Finding) {
 	same := func(x Finding) bool { return x.ID == "lock" && f.ID == "lock" }
 	if i := slices.IndexFunc(ex.page.Findings, same); i >= 0 { // the gain is that without waits for all locks
 		first := &ex.page.Findings[i]
+		if f.Loss >= leastPlace*first.Loss {
+			place := "the time outside of all regions"
+			if len(f.Path) > 0 {
+				place = strings.Join(f.Path, " > ")
+			}
+			first.Evidence = append(first.Evidence, ex.formatDuration(f.Loss)+" also because of "+place)
+		}
 		first.Loss += f.Loss
 		first.LossShare += f.LossShare
-		first.Evidence = append(first.Evidence, fmt.Sprintf("%s also because of %s", ex.formatDuration(f.Loss),
-			strings.Join(f.Path, " > ")))
 		return
 	}
 	ex.page.Findings = append(ex.page.Findings, f)

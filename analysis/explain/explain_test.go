@@ -526,10 +526,19 @@ func TestSlowThread(t *testing.T) {
 	}
 }
 
-// TestOneFindingOfLocks checks that a lock is one finding, although it is held in two regions. Four threads take turns:
-// 10 times each has the lock for 100 ticks, 60 of them in update and 40 in log, and each computes for 20 before that.
-// Without waits for the lock a thread takes about 10 · 120 of 20 + 4 · 10 · 100 ticks.
+// TestOneFindingOfLocks checks that a lock is one finding, although it is held in two regions, or in a region and
+// outside of all regions. Four threads take turns: 10 times each has the lock for 100 ticks, 60 of them in update and
+// 40 in log or outside, and each computes for 20 before that. Without waits for the lock a thread takes about 10 · 120
+// of 20 + 4 · 10 · 100 ticks.
 func TestOneFindingOfLocks(t *testing.T) {
+	for region, name := range map[string]string{"log": "log", "": "the time outside of all regions"} {
+		checkOneFindingOfLocks(t, region, name)
+	}
+}
+
+// checkOneFindingOfLocks runs the threads of TestOneFindingOfLocks. The region, which may be "", has a name in
+// findings.
+func checkOneFindingOfLocks(t *testing.T, region, name string) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("process", r.Machine("node"))
 	var threads [4]uint32
@@ -538,9 +547,11 @@ func TestOneFindingOfLocks(t *testing.T) {
 		threads[i] = r.Thread("thread "+strconv.Itoa(i), process)
 	}
 	visit := func(i int, region string, ticks int64) {
-		r.Enter(threads[i], clocks[i], r.Region(region))
+		if region != "" {
+			r.Enter(threads[i], clocks[i], r.Region(region))
+			defer func() { r.Leave(threads[i], clocks[i], r.Region(region)) }()
+		}
 		clocks[i] += ticks
-		r.Leave(threads[i], clocks[i], r.Region(region))
 	}
 	free := int64(0)
 	for round := range 40 {
@@ -552,7 +563,7 @@ func TestOneFindingOfLocks(t *testing.T) {
 		r.Event(threads[i], clocks[i], trace.LockAcquire, trace.NoRef, []uint64{1, uint64(2*round + 1), 7})
 		r.Leave(threads[i], clocks[i], r.Region("pthread_mutex_lock"))
 		visit(i, "update", 60)
-		visit(i, "log", 40)
+		visit(i, region, 40)
 		free = clocks[i]
 		r.Event(threads[i], free, trace.LockRelease, trace.NoRef, []uint64{1, uint64(2*round + 2), 7})
 	}
@@ -563,7 +574,7 @@ func TestOneFindingOfLocks(t *testing.T) {
 			locks = append(locks, f)
 		}
 	}
-	if len(locks) != 1 || !strings.Contains(strings.Join(locks[0].Evidence, "; "), "also because of log") ||
+	if len(locks) != 1 || !strings.Contains(strings.Join(locks[0].Evidence, "; "), "also because of "+name) ||
 		math.Abs(float64(locks[0].Gain)-(4020-1200)) > 60 {
 		t.Errorf("found %+v of %+v, expected one finding of locks with a gain of about 2820", locks, p.Findings)
 	}

@@ -67,19 +67,20 @@ func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which some locations come late, so that others wait for them.
 func (ex *explainer) late() {
-	// A gain may be large although few locations wait. The number of such paths is limited, because each takes time.
+	// A gain may be large although few locations wait, or although most of the costs are those of locks for which the
+	// late locations wait themselves. The number of such paths is limited, because each takes time.
 	least := leastShare * float64(ex.page.Ran.Runtime)
 	much := min(least*float64(ex.page.Ran.Processes+ex.page.Ran.Streams), leastShare*ex.core)
 	planned := 0
 	for _, d := range ex.delays() {
-		if d.cost < min(least, much) || d.cost < much && planned >= mostFindings {
+		if d.cost < min(least, much)/4 || d.cost < much && planned >= mostFindings {
 			break
 		}
 		if ex.times.Synchronises(d.path) {
 			continue // the findings about transfer and barriers include this time
 		}
-		if d.cost < much && d.awaitsDevice() {
-			continue // the gain is at most the loss
+		if d.cost < much && ex.idleDevices(d) {
+			continue
 		}
 		ex.planLate(d)
 		planned++
@@ -291,8 +292,8 @@ func (ex *explainer) transfers(d *delay) bool {
 // outside is the subject of sentences about the time outside of all regions.
 const outside = "The time outside of all regions"
 
-// leastPlace is the least share that the costs of a location must have in those of the location with the greatest
-// costs for a finding to name the location.
+// leastPlace is the least share that the costs of a place must have in those of the first one for a finding to name the
+// place.
 const leastPlace = 0.1
 
 // places returns the locations that cause the longest waits, at most three.
@@ -308,6 +309,11 @@ func (d *delay) places() []uint32 {
 // awaitsDevice reports whether more than half of the waits are those of threads for devices, or of devices for work.
 func (d *delay) awaitsDevice() bool {
 	return d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost
+}
+
+// idleDevices reports whether most of a delay is time in which devices have no work, for which threads or devices wait.
+func (ex *explainer) idleDevices(d *delay) bool {
+	return d.path == synclog.NoPath && d.awaitsDevice() && ex.h.Log.Defs.IsStream(d.places()[0])
 }
 
 // region returns the innermost region of the call path, as the subject of a sentence.
@@ -384,7 +390,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	region := d.region()
 	most := float64(t.all[len(t.all)-1].Time)
 	begins := d.path == synclog.NoPath && ex.begins(t.all[len(t.all)-1])
-	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost
+	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost+1 // costs have rounding errors of less than a tick
 	switch {
 	case t.byLocks:
 		f.ID, f.Gain = "lock", t.lockGain

@@ -162,6 +162,21 @@ func TestStartupGain(t *testing.T) {
 	}
 }
 
+// TestSlowStart checks that a finding names a process that initialises MPI for 200, while the others do so for 20, 30
+// and 40.
+func TestSlowStart(t *testing.T) {
+	x := newTimeline()
+	for i, start := range []int64{20, 40, 200, 30} {
+		rank := x.rank(string(rune('a' + i)))
+		x.until(rank, start, "MPI_Init")
+		x.until(rank, 400, "compute")
+	}
+	expected := "MPI_Init takes 200 µs at c, 30 µs in the mean of the others"
+	if f := find(t, page(t, x.Recorder), "startup"); !slices.Contains(f.Evidence, expected) {
+		t.Errorf("found %q, expected %q", f.Evidence, expected)
+	}
+}
+
 // TestUnevenEnd checks processes that do not wait for each other at the end: a works for 1000, the others for 400. They
 // lose 3 * 600. If a worked for 400, too, the run would be 600 shorter.
 func TestUnevenEnd(t *testing.T) {

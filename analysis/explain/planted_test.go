@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -256,22 +257,31 @@ func TestNoiseOfFewIterations(t *testing.T) {
 }
 
 // TestGainOfSmallLoss checks that a cause is found whose gain is above 2 % of the runtime, although its loss is less
-// than 2 % of the time of all locations. Half of the ranks compute for 10 ms longer in each iteration of 290 ms. Of 24
-// threads, only the 4 first ones of the other ranks wait for that.
+// than 2 % of the time of all locations. In the first run, half of the ranks compute for 10 ms longer in each iteration
+// of 290 ms. Of 24 threads, only the 4 first ones of the other ranks wait for that. In the second run, the times of
+// three ranks of two threads are in the ratio of 11 to 10. As they also wait for locks, most of the waits for the
+// slowest rank are costs of the calls in which locks are held.
 func TestGainOfSmallLoss(t *testing.T) {
-	g := generated(t, generate.Options{Events: 4000, Locations: 8, Threads: 3, Problems: generate.Problems{
-		SlowNode: 1.1, LateSender: 60 * ms, Serial: 70 * ms, Lock: 5 * ms}})
-	gain := property(t, g.Defs(), "plant.slow-node.gain")
-	p := explained(t, g)
-	for _, f := range p.Findings {
-		if f.ID == "late" && f.Path[len(f.Path)-1] == "compute" {
-			if f.LossShare >= 0.02 || math.Abs(float64(f.Gain-gain)) > 0.02*float64(gain) {
-				t.Errorf("found %+v, expected a gain of %d", f, gain)
-			}
-			return
+	for planted, o := range map[string]generate.Options{
+		"slow-node": {Locations: 8, Threads: 3, Problems: generate.Problems{
+			SlowNode: 1.1, LateSender: 60 * ms, Serial: 70 * ms, Lock: 5 * ms}},
+		"imbalance": {Locations: 6, Threads: 2, Problems: generate.Problems{Imbalance: 1.1, Lock: 60 * ms}},
+	} {
+		o.Events = 4000
+		g := generated(t, o)
+		gain := property(t, g.Defs(), "plant."+planted+".gain")
+		p := explained(t, g)
+		i := slices.IndexFunc(p.Findings, func(f explain.Finding) bool {
+			return f.ID == "late" && f.Path[len(f.Path)-1] == "compute"
+		})
+		if i < 0 {
+			t.Errorf("%s: found %+v, expected compute among them", planted, p.Findings)
+			continue
+		}
+		if f := p.Findings[i]; f.LossShare >= 0.02 || math.Abs(float64(f.Gain-gain)) > 0.02*float64(gain) {
+			t.Errorf("%s: found %+v, expected a gain of %d", planted, f, gain)
 		}
 	}
-	t.Errorf("found %+v, expected compute among them", p.Findings)
 }
 
 // TestNothingPlanted checks that a run without problems has no waits and no findings.

@@ -91,14 +91,27 @@ func TestOrderOfPosting(t *testing.T) {
 }
 
 // TestEarlySynchronousSend checks that a synchronous send that ends before its receive begins contradicts causality:
-// the call lasts from 100 to 150, and the receive begins at 400. A standard send may end earlier.
+// the call lasts from 100 to 150, and the receive begins at 400. The send waits for the receive, so its wait is the
+// whole call. This is also so if both times are the same. A standard send may end earlier.
 func TestEarlySynchronousSend(t *testing.T) {
-	for name, expected := range map[string]waits.Violations{"MPI_Ssend": {Operations: 1, Worst: 250}, "MPI_Send": {}} {
+	for _, x := range []struct {
+		name       string
+		receive    int64
+		waits      []string
+		violations waits.Violations
+	}{
+		{"MPI_Ssend", 400, []string{"late-receiver at 0 from 100 for 50"}, waits.Violations{Operations: 1, Worst: 250}},
+		{"MPI_Ssend", 150, []string{"late-receiver at 0 from 100 for 50"}, waits.Violations{}},
+		{"MPI_Send", 400, nil, waits.Violations{}},
+		{"MPI_Send", 150, nil, waits.Violations{}},
+	} {
 		p := newPairOfRanks()
-		p.call(0, name, 100, 150, func() { p.rec.Event(0, 101, trace.Send, trace.NoRef, []uint64{1, 0, 3, 8}) })
-		p.call(1, "MPI_Recv", 400, 410, func() { p.rec.Event(1, 409, trace.Recv, trace.NoRef, []uint64{0, 0, 3, 8}) })
-		if found, r := p.judge(t); len(found) > 0 || r.Violations != expected {
-			t.Errorf("%s: found %q and %+v, expected %+v", name, found, r.Violations, expected)
+		p.call(0, x.name, 100, 150, func() { p.rec.Event(0, 101, trace.Send, trace.NoRef, []uint64{1, 0, 3, 8}) })
+		p.call(1, "MPI_Recv", x.receive, x.receive+10, func() {
+			p.rec.Event(1, x.receive+9, trace.Recv, trace.NoRef, []uint64{0, 0, 3, 8})
+		})
+		if found, r := p.judge(t); !slices.Equal(found, x.waits) || r.Violations != x.violations {
+			t.Errorf("%s to %d: found %q and %+v, expected %+v", x.name, x.receive, found, r.Violations, x)
 		}
 	}
 }

@@ -101,8 +101,8 @@ func checkCalls(t *testing.T, rec *trace.Recorder, events format.Events) (n int)
 	return n
 }
 
-// TestCostsAreWaits checks that short-term and long-term costs add up to the waiting time of each
-// pattern.
+// TestCostsAreWaits checks that short-term and long-term costs add up to the waiting time of each pattern, also if the
+// late locations pass on what no excess explains.
 func TestCostsAreWaits(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		rows := trace.NewRows(events.Defs())
@@ -117,22 +117,36 @@ func TestCostsAreWaits(t *testing.T) {
 			}
 		}
 		for _, p := range c.Patterns {
-			sum := 0.0
-			for _, x := range p.Costs {
-				if x.ShortTerm < 0 || x.LongTerm < 0 {
-					t.Errorf("%s: found the cost %+v, expected none below 0", p.Pattern, x)
-				}
-				sum += x.ShortTerm + x.LongTerm
-			}
-			if math.Abs(sum-waiting[p.Pattern]) > 1e-6*sum {
-				t.Errorf("%s: found costs of %v, expected %v", p.Pattern, sum, waiting[p.Pattern])
-			}
+			checkCosts(t, &p, waiting[p.Pattern])
 			delete(waiting, p.Pattern)
 		}
 		if len(waiting) > 0 {
 			t.Errorf("found no causes of %v", waiting)
 		}
+		if c, err = causes.Find(t.Context(), events, causes.Options{Rows: rows, Ends: true}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range c.Patterns {
+			checkCosts(t, &p, p.Waiting.Float())
+		}
+		if c.Ends != nil {
+			checkCosts(t, c.Ends, c.Ends.Waiting.Float())
+		}
 	})
+}
+
+// checkCosts checks that the costs of a pattern add up to its waiting time.
+func checkCosts(t *testing.T, p *causes.Pattern, waiting float64) {
+	sum := 0.0
+	for _, x := range p.Costs {
+		if x.ShortTerm < 0 || x.LongTerm < 0 {
+			t.Errorf("%s: found the cost %+v, expected none below 0", p.Pattern, x)
+		}
+		sum += x.ShortTerm + x.LongTerm
+	}
+	if math.Abs(sum-waiting) > 1e-6*sum {
+		t.Errorf("%s: found costs of %v, expected %v", p.Pattern, sum, waiting)
+	}
 }
 
 // TestPathIsWhole checks that the pieces of the critical path follow one another without gaps, and

@@ -40,8 +40,31 @@ type Call struct {
 	Forks        bool // the location starts threads in the call
 	TeamBarrier  bool // the call is a barrier of a team of threads
 	Init         bool // the call initialises MPI
-	Work         bool // the element is not a call, but the work of a device
-	Last         bool // the element is not a call; it holds the times of the location after the last call
+	Kind         CallKind
+}
+
+// CallKind is what an element of a location's calls stands for.
+type CallKind uint8
+
+// The kinds.
+const (
+	VisitCall CallKind = iota // a visit of a region
+	EventCall                 // an event outside of such visits, such as the begin of the work in a team
+	WorkCall                  // the work of a device
+	LastCall                  // the times of the location after the last call
+)
+
+// kindOf returns what a call of the log stands for.
+func kindOf(c *synclog.Call) CallKind {
+	switch {
+	case c.Last:
+		return LastCall
+	case c.Device && !c.Idle:
+		return WorkCall
+	case c.IsPoint && !c.Bounded:
+		return EventCall
+	}
+	return VisitCall
 }
 
 // Wait is a wait of at least one tick. Times are in ticks.

@@ -128,7 +128,7 @@ type cursor struct {
 // set sets the fields of a cursor from its place, which is at location l.
 func (a *cursor) set(l *Location) {
 	x := l.Call(a.place.Number)
-	a.leave, a.tieRank = x.Leave, synclog.TieRank(l.stream, x.Work, x.Leave-x.Enter)
+	a.leave, a.tieRank = x.Leave, synclog.TieRank(l.stream, x.Kind == WorkCall, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call, or in reverse.

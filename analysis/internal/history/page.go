@@ -204,8 +204,8 @@ func (h *History) unpack(l *Location, p *page) {
 		before := times + uint32(len(c.Before))
 		times = before + uint32(len(c.Inside))
 		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: before,
-			inside: times, Role: c.Role, Last: c.Last, Init: c.Init,
-			Work: c.Device && !c.Idle, TeamBarrier: c.InTeam || c.Unteamed && !c.Team.Identified()})
+			inside: times, Role: c.Role, Kind: kindOf(c), Init: c.Init,
+			TeamBarrier: c.InTeam || c.Unteamed && !c.Team.Identified()})
 	})
 	if err != nil {
 		h.fail(err)

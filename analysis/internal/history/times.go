@@ -96,7 +96,7 @@ func (l *Location) OutsideWork() (t int64) {
 		return 0
 	}
 	for n := range l.Count() {
-		if c := l.Call(n); c.Work && c.Path == synclog.NoPath {
+		if c := l.Call(n); c.Kind == WorkCall && c.Path == synclog.NoPath {
 			t += c.Leave - c.Enter
 		}
 	}

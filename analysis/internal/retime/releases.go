@@ -9,7 +9,7 @@ import (
 // canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
 // device.
 func canRelease(c *history.Call) bool {
-	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
+	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Kind == history.WorkCall
 }
 
 // newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The

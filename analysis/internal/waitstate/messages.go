@@ -401,8 +401,9 @@ func (e *engine) judgeSend(x *message) {
 		return // the other end comes later
 	}
 	c.judged = c.judged || !c.isPoint
-	w := x.recvPostEnter - c.enter
-	waited := w > 0 && !c.isPoint && !c.test && c.leave > x.recvPostEnter
+	// A synchronous send has waited even if the clocks differ, so that it seems to end before the receive begins.
+	w := min(x.recvPostEnter, c.leave) - c.enter
+	waited := w > 0 && !c.isPoint && !c.test && (c.leave > x.recvPostEnter || x.synchronous)
 	if x.synchronous && !c.isPoint {
 		e.countViolation(&e.Violations.Operations, x.recvPostEnter-c.leave, c.enter)
 	}

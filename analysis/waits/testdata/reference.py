@@ -32,49 +32,9 @@ class Trace(WaitStates):
         plans = {}
         uses = defaultdict(int)
         for w in self.waits:
-            R, S = w.loc, w.cause_loc
-            before = [p for p in shared.get((R, S), []) if p[0] < w.call.first and p[1] < w.cause_number]
-            if before:
-                # Both go on after the last meeting: the one of which the earlier continuation is the latest.
-                # Of equal ones, that in which the other one goes on earliest.
-                p = max(before, key=lambda p: (min(p[4], p[5]), -max(p[4], p[5])))
-                start_r, start_s, opened_r, opened = p[4], p[5], p[0], p[1]
-                first_r, first_s = p[2], p[3]
-                rest = self.locs[S].events[opened]["call"]
-            else:
-                start_r, start_s, opened_r, opened = self.first, self.first, -1, -1
-                first_r = first_s = None
-                rest = None
-            ts = self.exclusive(S, start_s, w.cause_time)
-            tr = self.exclusive(R, start_r, w.call.e)
-            if not before:  # what was before the first event of a location
-                ts[()] += self.locs[S].events[0]["time"] - self.first
-                tr[()] += self.locs[R].events[0]["time"] - self.first
-            # What the waiting location does while it waits itself is no work, either.
-            for k in waits_of[R]:
-                if opened_r < k.call.first < w.call.first:
-                    tr[k.call.path] -= k.time
-                elif k.call.first == first_r:
-                    tr[k.call.path] -= max(0, k.end - max(k.begin, start_r))
-            own = [(k, k.time) for k in waits_of[S] if opened < k.call.first < w.cause_number and k is not w]
-            # In the call of the last meeting, the late location can go on waiting for another one.
-            own += [(k, k.end - max(k.begin, start_s)) for k in waits_of[S]
-                    if k.call.first == first_s and k.end > start_s]
-            for k, t in own:
-                ts[k.call.path] -= t
-            d = {cp: t - tr.get(cp, 0) for cp, t in ts.items() if t > tr.get(cp, 0)}
-            # The late location can have come to the last meeting after the waiting one had left it. Its work since its
-            # last call before that explains what no excess explains.
-            earlier = defaultdict(int)
-            if rest and rest.e > start_r and self.synchronises(rest):
-                since = max([t for t in self.ends_of_calls(S) if t <= start_r],
-                            default=self.locs[S].events[0]["time"])
-                earlier = self.exclusive(S, since, rest.e)
-                for k in waits_of[S]:
-                    if since < k.call.x <= rest.e:
-                        earlier[k.call.path] -= k.time
-            earlier = {cp: t for cp, t in earlier.items() if t > 0} or {rest.path if rest else (): 1}
-            plans[w] = (d, sum(d.values()), own, sum(t for _, t in own), earlier)
+            d, own, met = self.compare(shared, waits_of, w.loc, w.cause_loc, (w.call.first, w.call.e),
+                                       (w.cause_number, w.cause_time), w)
+            plans[w] = (d, sum(d.values()), own, sum(t for _, t in own), self.unexplained(shared, waits_of, w, met))
             for k, _ in own:
                 uses[k] += 1
         self.short = defaultdict(float)
@@ -118,6 +78,73 @@ class Trace(WaitStates):
                     ready.append(k)
         if done != len(self.waits):
             raise ValueError("waits depend on each other in a circle")
+
+    def compare(self, shared, waits_of, R, S, to_r, to_s, w):
+        """By path, the time that S spent more than R since they last met before an event (number, time) of each; the
+        waits of S in this time; and the meeting."""
+        before = [p for p in shared.get((R, S), []) if p[0] < to_r[0] and p[1] < to_s[0]]
+        p = None
+        if before:
+            # Both go on after the last meeting: the one of which the earlier continuation is the latest.
+            # Of equal ones, that in which the other one goes on earliest.
+            p = max(before, key=lambda p: (min(p[4], p[5]), -max(p[4], p[5])))
+        opened_r, opened, first_r, first_s, start_r, start_s = p or (-1, -1, None, None, self.first, self.first)
+        ts = self.exclusive(S, start_s, to_s[1])
+        tr = self.exclusive(R, start_r, to_r[1])
+        if not p:  # what was before the first event of a location
+            ts[()] += self.locs[S].events[0]["time"] - self.first
+            tr[()] += self.locs[R].events[0]["time"] - self.first
+        # What the waiting location does while it waits itself is no work, either.
+        for k in waits_of[R]:
+            if opened_r < k.call.first < to_r[0]:
+                tr[k.call.path] -= k.time
+            elif k.call.first == first_r:
+                tr[k.call.path] -= max(0, k.end - max(k.begin, start_r))
+        own = [(k, k.time) for k in waits_of[S] if opened < k.call.first < to_s[0] and k is not w]
+        # In the call of the last meeting, the late location can go on waiting for another one.
+        own += [(k, k.end - max(k.begin, start_s)) for k in waits_of[S]
+                if k.call.first == first_s and k.end > start_s]
+        for k, t in own:
+            ts[k.call.path] -= t
+        return {cp: t - tr.get(cp, 0) for cp, t in ts.items() if t > tr.get(cp, 0)}, own, p
+
+    def unexplained(self, shared, waits_of, w, met):
+        """By path, the shares of what no excess since a meeting explains."""
+        R, S = w.loc, w.cause_loc
+        shares, left = defaultdict(float), 1.0
+        rest = None
+        for looks in range(17):
+            rest = met and self.locs[S].events[met[1]]["call"]
+            # The late location can have come to the meeting after the waiting one had left it.
+            late = rest.e - met[4] if rest and self.synchronises(rest) else 0
+            if late <= 0 or looks == 16:
+                break
+            # Then the excess before this meeting explains it, as if the other one had waited there.
+            call = self.locs[R].events[met[0]]["call"]
+            d, _, before = self.compare(shared, waits_of, R, S,
+                                        (met[2], call.e if call else self.locs[R].events[met[0]]["time"]),
+                                        (met[3], rest.e), None)
+            part = left / max(sum(d.values()), late)
+            for cp, t in d.items():
+                shares[cp] += part * t
+            left -= part * sum(d.values())
+            if not before or left < 1e-12:
+                break
+            met = before
+        if left < 1e-12:
+            return shares
+        earlier = defaultdict(int)
+        if late > 0:
+            since = max([t for t in self.ends_of_calls(S) if t <= met[4]],
+                        default=self.locs[S].events[0]["time"])
+            earlier = self.exclusive(S, since, rest.e)
+            for k in waits_of[S]:
+                if since < k.call.x <= rest.e:
+                    earlier[k.call.path] -= k.time
+        earlier = {cp: t for cp, t in earlier.items() if t > 0} or {rest.path if rest else (): 1}
+        for cp, t in earlier.items():
+            shares[cp] += left * t / sum(earlier.values())
+        return shares
 
     @staticmethod
     def synchronises(call):

@@ -241,7 +241,7 @@ class WaitStates(OneSided):
             if not call or not post:
                 continue
             synchronous = s["post"].region in ("MPI_Ssend", "MPI_Issend")
-            if not call.region.startswith("MPI_Test") and call.x > post.e:
+            if not call.region.startswith("MPI_Test") and (call.x > post.e or synchronous):
                 w = min(post.e, call.x) - call.e
                 if w > 0:
                     synchronous = True
