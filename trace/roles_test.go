@@ -1,6 +1,9 @@
 package trace
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRoles checks the roles that regions have according to the standards of their libraries.
 func TestRoles(t *testing.T) {
@@ -105,5 +108,30 @@ func TestRoleNames(t *testing.T) {
 	}
 	if len(roleNames) != int(roleCount) || roleNames[roleCount-1] != "tracing" {
 		t.Error("a role has no name")
+	}
+}
+
+// TestCollectiveRoles checks which roles are those of collective operations other than barriers.
+func TestCollectiveRoles(t *testing.T) {
+	var got []string
+	for r := range roleCount {
+		if r.IsCollective() {
+			got = append(got, r.String())
+		}
+	}
+	want := "broadcast gather scatter all-gather all-to-all all-reduce reduce reduce-scatter scan collective"
+	if found := strings.Join(got, " "); found != want {
+		t.Errorf("found %s, expected %s", found, want)
+	}
+}
+
+// TestMessagePassing checks the paradigms whose barriers join processes.
+func TestMessagePassing(t *testing.T) {
+	for name, want := range map[string]bool{"MPI_Barrier": true, "shmem_barrier_all": true, "pvm_barrier": true,
+		"OpenMP barrier": false, "pthread_barrier_wait": false} {
+		d := &Definitions{}
+		if got := d.Communicates(d.Regions.Add(Region{Name: name})); got != want {
+			t.Errorf("%s: found %t, expected %t", name, got, want)
+		}
 	}
 }

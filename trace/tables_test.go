@@ -36,6 +36,18 @@ func TestAdd(t *testing.T) {
 	if !open.Has(math.MaxInt64) || closed.Has(math.MaxInt64-1) || !closed.Has(math.MaxInt64-2) || open.Has(0) {
 		t.Error("found times in windows that are not, or not in windows that are")
 	}
+	for _, x := range []struct {
+		other Window
+		want  bool
+	}{{Window{1, 5}, true}, {Window{4, 9}, true}, {Window{5, 9}, false}, {Window{-3, 1}, false}, {Window{-3, 2}, true},
+		{Window{2, 3}, true}, {Window{4, math.MaxInt64}, true}} {
+		if got := (&Window{1, 5}).Overlaps(x.other); got != x.want {
+			t.Errorf("[1, 5) and %+v: found %t, expected %t", x.other, got, x.want)
+		}
+	}
+	if !(*Window)(nil).Overlaps(Window{1, 5}) {
+		t.Error("the whole trace does not overlap a window")
+	}
 	a, b, c := &Window{1, 5}, &Window{1, 5}, &Window{1, 6}
 	if !a.Equal(b) || a.Equal(c) || a.Equal(nil) || (*Window)(nil).Equal(a) || !(*Window)(nil).Equal(nil) {
 		t.Error("Equal returned a wrong result")

@@ -1,6 +1,9 @@
 package trace
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestCheckTree checks that CheckTree finds groups that are their own ancestors, directly or through other
 // groups.
@@ -47,5 +50,35 @@ func TestCheckDeepTree(t *testing.T) {
 	up.Groups.At(n - 1).Parent = 0
 	if up.CheckTree() == nil {
 		t.Error("found no cycle, expected one of all groups")
+	}
+}
+
+// TestLaterThreads checks which threads are not the first ones of their processes. The node has no threads of a process.
+func TestLaterThreads(t *testing.T) {
+	d := &Definitions{}
+	node := d.Groups.Add(LocationGroup{Kind: "node", Parent: NoRef})
+	p := d.Groups.Add(LocationGroup{Kind: "process", Parent: node})
+	q := d.Groups.Add(LocationGroup{Kind: "process", Parent: node})
+	for _, g := range []uint32{p, q, p, node, node, NoRef, q, p} {
+		d.Locations.Add(Location{Group: g})
+	}
+	want := []bool{false, false, true, false, false, false, true, true}
+	if got := d.LaterThreads(); !slices.Equal(got, want) {
+		t.Errorf("found %t, expected %t", got, want)
+	}
+}
+
+// TestNameValue checks that a value with several names has none.
+func TestNameValue(t *testing.T) {
+	d := &Definitions{}
+	one, two := IntValue(1), IntValue(2)
+	for _, name := range []string{"a", "a"} {
+		d.NameValue(one, name)
+	}
+	for _, name := range []string{"a", "b", "b"} {
+		d.NameValue(two, name)
+	}
+	if d.ValueNames[one] != "a" || d.ValueNames[two] != "" {
+		t.Errorf("found %q and %q, expected a and no name", d.ValueNames[one], d.ValueNames[two])
 	}
 }
