@@ -230,7 +230,8 @@ func TestDecimalTies(t *testing.T) {
 	}{
 		{5, 1, 0, 1, false}, {-5, 1, 0, -1, false}, {4, 1, 0, 0, false}, {-4, 1, 0, 0, false}, {15, 1, 0, 2, false},
 		{25, 1, 0, 3, false}, {-25, 1, 0, -3, false},
-		{12, 3, 3, 12, true}, {0, 3, 0, 0, true}, {49, 2, 0, 0, false}, {50, 2, 0, 1, false}, {-50, 2, 0, -1, false}, {2500, 3, 1, 25, true}, {2550, 3, 1, 26, false},
+		{12, 3, 3, 12, true}, {0, 3, 0, 0, true},
+		{49, 2, 0, 0, false}, {50, 2, 0, 1, false}, {-50, 2, 0, -1, false}, {2500, 3, 1, 25, true}, {2550, 3, 1, 26, false},
 		{5e17, 18, 0, 1, false}, {5e17 - 1, 18, 0, 0, false}, {9e18, 19, 0, 1, false}, {-5e18, 19, 0, -1, false},
 		{5e18 - 1, 19, 0, 0, false}, {9e18, 20, 0, 0, false}, {math.MinInt64, 19, 0, -1, false},
 	} {

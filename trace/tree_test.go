@@ -53,7 +53,8 @@ func TestCheckDeepTree(t *testing.T) {
 	}
 }
 
-// TestLaterThreads checks which threads are not the first ones of their processes. The node has no threads of a process.
+// TestLaterThreads checks which threads are not the first ones of their processes. Locations of a node belong to no
+// process.
 func TestLaterThreads(t *testing.T) {
 	d := &Definitions{}
 	node := d.Groups.Add(LocationGroup{Kind: "node", Parent: NoRef})

@@ -147,14 +147,15 @@ func TestOtherRecords(t *testing.T) {
 func TestEnds(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a := r.Location("a")
-	r.Event(a, 10, trace.Collective, trace.NoRef, []uint64{1, 0, none, 8, 16, 20})
-	r.Event(a, 11, trace.Collective, trace.NoRef, []uint64{2, 0, none, 8, 16, 4})
-	r.Event(a, 12, trace.Collective, trace.NoRef, []uint64{3, 0, none, 8, 16, 3})                  // ends with the one before
-	r.Event(a, 13, trace.Collective, trace.NoRef, []uint64{4, 0, none, 8, 16})                     // has no duration
-	r.Event(a, 14, trace.Send, trace.NoRef, []uint64{5, 0, none, 8, 16, 1})                        // is no operation
-	r.Event(a, 15, trace.Collective, trace.NoRef, []uint64{6, 0, none, 8, 16, math.MaxInt64})      // ends too late
-	r.Event(a, 16, trace.Collective, trace.NoRef, []uint64{7, 0, none, 8, 16, math.MaxUint64})     // also
-	r.Event(a, 17, trace.Collective, trace.NoRef, []uint64{8, 0, none, 8, 16, math.MaxInt64 - 17}) // ends just in time
+	// The second and the third end together, and the last one at the greatest time.
+	for i, x := range [][]uint64{{1, 20}, {2, 4}, {3, 3}, {4}, {5, 1}, {6, math.MaxInt64}, {7, math.MaxUint64},
+		{8, math.MaxInt64 - 17}} {
+		kind := trace.Collective
+		if i == 4 {
+			kind = trace.Send // no operation
+		}
+		r.Event(a, int64(10+i), kind, trace.NoRef, append([]uint64{x[0], 0, none, 8, 16}, x[1:]...))
+	}
 	var ends Ends
 	var added []bool
 	for _, b := range r.Batches(a) {
