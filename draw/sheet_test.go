@@ -429,6 +429,35 @@ func TestSheetTexts(t *testing.T) {
 	}
 }
 
+// TestLegendOfWholeTrace checks that the legend has exclusive times of the whole trace if the picture lacks regions.
+// The region main takes 50 s, and work, which the picture lacks, takes 20 s of them.
+func TestLegendOfWholeTrace(t *testing.T) {
+	record := func(withWork bool) *index.Index {
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
+		p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
+		r.Enter(p, 0, main)
+		if withWork {
+			r.Enter(p, 10, work)
+			r.Leave(p, 30, work)
+		}
+		r.Leave(p, 50, main)
+		return indexOf(t, format.Recorded(r))
+	}
+	whole, part := record(true), record(false)
+	for _, x := range []struct {
+		s    *Sheet
+		want string
+	}{{&Sheet{Index: part, Times: whole}, "30 s exclusive"}, {&Sheet{Index: part}, "50 s exclusive"}} {
+		var b bytes.Buffer
+		if err := x.s.SVG(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, x.want) || strings.Count(text, "exclusive") != 1 {
+			t.Errorf("the picture lacks the legend %q:\n%s", x.want, text)
+		}
+	}
+}
+
 // TestSheetOfLittleAndMuch draws an empty trace, and traces with extreme content. It expects neither errors
 // nor panics.
 func TestSheetOfLittleAndMuch(t *testing.T) {

@@ -185,6 +185,12 @@ func TestDecimal(t *testing.T) {
 	if d, n, exact := ParseDecimal([]byte("1e-300")); d.Coef != 0 || n != 6 || exact {
 		t.Errorf("1e-300: %s, %d bytes, exact %t", d, n, exact)
 	}
+	// An int64 has room for 19 digits. Further ones change the number only if they are not 0.
+	for text, want := range map[string]bool{"1.1111111111111111110000": true, "1.1111111111111111111111": false} {
+		if d, n, exact := ParseDecimal([]byte(text)); d.Ticks9() != 1111111111 || n != len(text) || exact != want {
+			t.Errorf("%s: found %v of %d bytes, exact %v, expected exact %v", text, d, n, exact, want)
+		}
+	}
 	if d, _, exact := ParseDecimal([]byte("0.12345678901234567890123")); exact || d.Ticks9() != 123456789 {
 		t.Errorf("long fraction: %s, exact %t", d, exact)
 	}

@@ -18,6 +18,9 @@ func TestCutOperations(t *testing.T) {
 	t.Run("blocking", func(t *testing.T) {
 		checkCutOperations(t, trace.CollectiveBegin, trace.CollectiveEnd, trace.NoRef, nil, trace.Undefined)
 	})
+	t.Run("communicator of begins", func(t *testing.T) { // as in OTF, whose ends have only the number of the operation
+		checkCutOperations(t, trace.CollectiveBegin, trace.CollectiveEnd, trace.NoRef, []uint64{3, 0}, trace.Undefined)
+	})
 	t.Run("non-blocking", func(t *testing.T) {
 		checkCutOperations(t, trace.CollectiveRequest, trace.CollectiveComplete, trace.NoRef, []uint64{7}, 7)
 	})
@@ -27,7 +30,8 @@ func TestCutOperations(t *testing.T) {
 }
 
 // checkCutOperations checks the operations for the kinds of their begins and ends. window is the reference of ends,
-// beginOps are the operands of begins, and id is the last operand of ends.
+// beginOps are the operands of begins, and id is the last operand of ends. If begins have the communicator, ends lack
+// it.
 func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint32, beginOps []uint64, id uint64) {
 	t.Helper()
 	r := trace.NewRecorder(trace.TicksPerSecond(1))
@@ -38,9 +42,13 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint
 	comm := uint64(defs.Communicator.Add(trace.Communicator{Set: set}))
 	defs.Windows.Add(trace.Named{ID: "0", Attrs: []trace.Attr{
 		{Key: trace.CommunicatorAttribute, Value: trace.Value{Type: trace.CommRef, Num: comm}}}})
+	of := comm
+	if len(beginOps) > 1 {
+		of = trace.Undefined
+	}
 	call := func(loc uint32, begin, end int64, n uint64) {
 		r.Event(loc, begin, beginKind, trace.NoRef, beginOps)
-		r.Event(loc, end, endKind, window, []uint64{3, comm, trace.Undefined, n, n, id})
+		r.Event(loc, end, endKind, window, []uint64{3, of, trace.Undefined, n, n, id})
 	}
 	call(a, 1, 2, 1)
 	call(a, 3, 4, 2)

@@ -100,6 +100,31 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestTreeOfEachLocation checks that the paths of locations with different roots are in different trees, and that
+// those with the same root are added up.
+func TestTreeOfEachLocation(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
+	a, b := r.Region("a"), r.Region("b")
+	for i, name := range []string{"x", "y", "z"} {
+		loc := r.Location(name)
+		r.Enter(loc, 0, a)
+		r.Enter(loc, 1, b)
+		r.Leave(loc, 3, b)
+		r.Leave(loc, 10*int64(i+1), a)
+	}
+	p := calltree.New(r.Defs(), calltree.Options{Root: func(loc uint32) uint32 { return loc / 2 }})
+	scan(t, r, p)
+	var found []string
+	for _, n := range p.Result() {
+		found = append(found, fmt.Sprintf("tree %d, inside of %d: %d %s, %v", n.Root, n.Parent, n.Count, n.Name, n.Inclusive))
+	}
+	want := []string{"tree 0, inside of -1: 2 a, 30", "tree 0, inside of 0: 2 b, 4", "tree 1, inside of -1: 1 a, 30",
+		"tree 1, inside of 2: 1 b, 2"}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, expected %q", found, want)
+	}
+}
+
 // randomTrace returns a trace in which regions overlap, are left without an enter, and stay open.
 func randomTrace(seed uint64) *trace.Recorder {
 	r := trace.NewRecorder(trace.TicksPerSecond(1000))

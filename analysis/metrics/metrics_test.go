@@ -114,24 +114,21 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestSum checks sums, which keep the type of the values unless an integer overflows.
 func TestSum(t *testing.T) {
-	for _, x := range []struct {
-		a, b trace.Value
-		want string
-	}{
-		{trace.Value{Num: 1<<64 - 1, Type: trace.Uint64}, trace.Value{Num: 1, Type: trace.Uint64}, "1.8446744073709552e+19"},
-		{trace.Value{Num: 1<<64 - 2, Type: trace.Uint64}, trace.Value{Num: 1, Type: trace.Uint64}, "18446744073709551615"},
-		{trace.IntValue(math.MaxInt64), trace.IntValue(1), "9.223372036854775807e+18"},
-		{trace.IntValue(-5), trace.IntValue(0), "-5"},
-		{trace.IntValue(5), trace.IntValue(-7), "-2"},
-		{trace.FloatValue(1.5), trace.FloatValue(2), "3.5"},
+	natural := func(n uint64) trace.Value { return trace.Value{Num: n, Type: trace.Uint64} }
+	for _, x := range []struct{ a, b, want trace.Value }{
+		{natural(1<<64 - 1), natural(1), trace.FloatValue(1 << 64)},
+		{natural(1<<64 - 2), natural(1), natural(1<<64 - 1)},
+		{trace.IntValue(math.MaxInt64), trace.IntValue(1), trace.FloatValue(1 << 63)},
+		{trace.IntValue(math.MinInt64), trace.IntValue(-1), trace.FloatValue(-1 << 63)},
+		{trace.IntValue(-5), trace.IntValue(0), trace.IntValue(-5)},
+		{trace.IntValue(5), trace.IntValue(7), trace.IntValue(12)},
+		{trace.IntValue(5), trace.IntValue(-7), trace.IntValue(-2)},
+		{trace.FloatValue(1.5), trace.FloatValue(2), trace.FloatValue(3.5)},
 	} {
-		want, err := trace.ParseValue(trace.Float64, x.want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sum(x.a, x.b); got.String() != x.want && got != want {
-			t.Errorf("%v + %v: found %v, expected %s", x.a, x.b, got, x.want)
+		if got := sum(x.a, x.b); got != x.want {
+			t.Errorf("%v + %v: found %v of type %v, expected %v of type %v", x.a, x.b, got, got.Type, x.want, x.want.Type)
 		}
 	}
 }

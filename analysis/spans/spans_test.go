@@ -96,6 +96,12 @@ func TestWindow(t *testing.T) {
 	if got := texts(t, sel); !slices.Equal(got, want[:1]) {
 		t.Errorf("found %q, want %q", got, want[:1])
 	}
+	sel = trace.Everything()
+	sel.To = 3 // without the span that begins at 3
+	want = []string{"p work 2-5 depth 1 in main of - open false", "p main 1-9 depth 0 in - of - open false"}
+	if got := texts(t, sel); !slices.Equal(got, want) {
+		t.Errorf("up to 3: found %q, want %q", got, want)
+	}
 }
 
 // TestDisorder checks nested calls that leave in the order in which they entered, and leaves

@@ -127,6 +127,25 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// TestManyChanges checks the concurrency profile of a processor that dies at 1 and of one that goes on for another 300
+// ticks, and sends in every third of them. That is more changes than the engine keeps apart for a processor that may
+// have no more events, and is idle then.
+func TestManyChanges(t *testing.T) {
+	rows := []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(2, 0, tracing), testtrace.Enter(0, 1, user)}
+	for i := range int64(100) {
+		rows = append(rows, testtrace.Enter(2, 1+3*i, send), testtrace.Leave(2, 2+3*i, send))
+	}
+	p := New(picl(), Options{})
+	if err := p.Batch(testtrace.Mixed(p.defs, append(rows, testtrace.Leave(2, 301, tracing)))); err != nil {
+		t.Fatal(err)
+	}
+	want := []Level{{Count: 0, Busy: 100, Overhead: 201, Idle: 1}, {Count: 1, Busy: 200, Overhead: 100, Idle: 300},
+		{Count: 2, Busy: 1}}
+	if r := p.Result(); !slices.Equal(r.Profile, want) {
+		t.Errorf("found %+v, expected %+v", r.Profile, want)
+	}
+}
+
 // TestAgainstReference compares the results for random traces, of one part and of merged parts,
 // with states computed tick by tick.
 func TestAgainstReference(t *testing.T) {

@@ -52,6 +52,47 @@ func TestFindLoop(t *testing.T) {
 	}
 }
 
+// TestChoiceOfLoop checks which of several loops is found in main: the outermost one, unless a call next to it takes
+// longer and has a loop. Without such a loop, it is the longest of the loops that were passed on the way.
+func TestChoiceOfLoop(t *testing.T) {
+	type call struct {
+		name   string
+		times  int   // number of successive calls
+		length int64 // ticks of each of them, with the calls inside
+		inside []call
+	}
+	for want, main := range map[string][]call{
+		"longer than the call": {{"read", 1, 10, []call{{"item", 4, 1, nil}}}, {"longer than the call", 3, 20, nil}},
+		"inside":               {{"poll", 2, 5, nil}, {"solve", 1, 200, []call{{"inside", 3, 20, nil}}}},
+		"the longest of loops": {{"item", 4, 5, nil}, {"the longest of loops", 3, 7, nil}, {"open", 1, 2, nil}},
+		"next to the last call": {{"y", 2, 2, nil}, {"a", 1, 300,
+			[]call{{"b", 1, 200, nil}, {"next to the last call", 3, 10, nil}}}},
+		"next to the first": {{"next to the first", 2, 20, nil}, {"a", 1, 300,
+			[]call{{"b", 1, 200, nil}, {"x", 3, 10, nil}}}},
+	} {
+		rec := trace.NewRecorder(trace.TicksPerSecond(1))
+		loc := rec.Location("a")
+		var record func(at int64, list []call) int64
+		record = func(at int64, list []call) int64 {
+			for _, c := range list {
+				for range c.times {
+					rec.Enter(loc, at, rec.Region(c.name))
+					record(at, c.inside)
+					at += c.length
+					rec.Leave(loc, at, rec.Region(c.name))
+				}
+			}
+			return at
+		}
+		rec.Enter(loc, 0, rec.Region("main"))
+		rec.Leave(loc, record(0, main), rec.Region("main"))
+		loop, err := structure.FindLoop(t.Context(), format.Recorded(rec), nil)
+		if err != nil || !slices.Equal(loop.Steps, []string{want}) {
+			t.Errorf("found %+v and the error %v, expected the loop %q", loop, err, want)
+		}
+	}
+}
+
 // TestFindLoopOfStraggler checks that all locations have the same loop, although a location that comes last does not
 // wait in the calls of this loop, so that another one takes it longer. The locations are two times in barrier, and
 // then three times in reduce: a takes 2 · 5 and 3 · 20, and b takes 2 · 10 and 3 · 1.

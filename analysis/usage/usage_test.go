@@ -188,6 +188,31 @@ func TestLittleIdentities(t *testing.T) {
 	}
 }
 
+// TestLatencyHistogram checks the buckets of the latencies 10, 12, 15 and 50. Their range of 40 ticks is divided into
+// at most 20 buckets of equal width, so buckets of 3 ticks from 10 on: the first has two latencies, the second has one,
+// and the last one, from 49 on, has 50.
+func TestLatencyHistogram(t *testing.T) {
+	d := testtrace.Defs(1, 1, 1)
+	l := NewLittle(d, LittleOptions{Attribute: "id"})
+	var rows []testtrace.Row
+	for i, long := range []int64{10, 12, 15, 50} {
+		value := string(rune('a' + i))
+		rows = append(rows, testtrace.Row{Time: 0, Kind: trace.Mark, Key: "id", Value: value},
+			testtrace.Row{Time: long, Kind: trace.Mark, Key: "id", Value: value})
+	}
+	if err := l.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]Bucket, 14)
+	for i := range want {
+		want[i] = Bucket{From: 10 + 3*int64(i), To: 13 + 3*int64(i)}
+	}
+	want[0].Count, want[1].Count, want[13].Count, want[13].To = 2, 1, 1, 50
+	if found := l.Result(ResultOptions{}).Latencies.Histogram; !slices.Equal(found, want) {
+		t.Errorf("found %v, expected %v", found, want)
+	}
+}
+
 func TestEventThroughput(t *testing.T) {
 	found := EventThroughput([]int64{30, 10, 10, 20, 30}, 10)
 	if want := signal([]quad{{10, 20, 2, 2}, {20, 30, 1, 1}}); !reflect.DeepEqual(found, want) {

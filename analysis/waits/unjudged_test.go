@@ -243,7 +243,7 @@ func TestOnlyUnjudged(t *testing.T) {
 	p.call(1, "MPI_Recv", 100, 200, func() { p.rec.Event(1, 199, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
 	r := find(t, format.Recorded(p.rec), waits.Options{})
 	expected := "found only events whose waits cannot be judged, expected others; " +
-		"1 receive: the trace has no matching send"
+		"1 receive: the trace, or the selected part of it, has no matching send"
 	if found := r.Missing(); found != expected {
 		t.Errorf("found %q, expected %q", found, expected)
 	}

@@ -387,7 +387,8 @@ func (r *Reader) reportMissing(id uint32, part Part) error {
 	if r.listed != nil {
 		for _, suffix := range []string{"", ".z"} {
 			if left, ok := r.listing().unfinished[path.Base(name)+suffix]; ok {
-				found = fmt.Sprintf("no such file, but %s of an interrupted writer, which weft repair reads", left)
+				found = fmt.Sprintf("no such file, but %s of an interrupted writer, which weft repair reads if "+
+					"it is given this name", left)
 			}
 		}
 	}

@@ -184,7 +184,8 @@ func TestMissingFileLeftUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"otf.missing-file: no such file, but .x.2.events.100.tmp of an interrupted writer, which weft repair reads",
+		"otf.missing-file: no such file, but .x.2.events.100.tmp of an interrupted writer, which weft repair reads " +
+			"if it is given this name",
 		"otf.missing-file: no such file, nor one with .z",
 	}
 	slices.Sort(found)

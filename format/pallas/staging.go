@@ -20,16 +20,22 @@ type staging struct {
 	done bool
 }
 
-// mainFileName returns the name for the main file of a trace that is written to path. The names of
+// withExtension appends .pallas to names that do not end in it.
+var withExtension = format.WithExtension(".pallas")
+
+// mainFileName returns the name for the main file of a trace that is written to path. It ends in .pallas. The names of
 // archives do not contain the name of the trace. Therefore a second trace in the same folder gets a
 // folder of its own.
 func mainFileName(path string) string {
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
 		return filepath.Join(path, "main.pallas")
 	}
-	if _, err := Open(format.FileSource(path)); err == nil {
-		return path // the new trace replaces an existing trace
+	for _, name := range []string{path, withExtension(path)} {
+		if _, err := Open(format.FileSource(name)); err == nil {
+			return name // the new trace replaces an existing trace
+		}
 	}
+	path = withExtension(path)
 	dir, base := filepath.Split(path)
 	if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) == 0 {
 		return path

@@ -106,11 +106,14 @@ func (a *app) printOnce(line string) {
 	}
 }
 
-// reportFlagNames prints the names in flags that do not exist in the trace, and a message if the
-// selection is empty.
+// reportFlagNames prints the names in flags that do not exist in the trace, and messages if the window
+// contains no tick or the selection is empty.
 func (a *app) reportFlagNames(in *input) {
 	if len(in.flagNames) > 0 {
 		a.reportUnknownNames("the trace", in.Defs(), in.flagNames)
+	}
+	if in.emptyWindow != "" {
+		a.printOnce(in.emptyWindow)
 	}
 	if in.notFound != "" {
 		printf(a.err, "%s: %s\n", in.src.Path, in.notFound)

@@ -91,10 +91,12 @@ type input struct {
 	flagNames []flagNames // patterns of the flags; unknown names in them are reported
 	// notFound is the message for an empty selection, such as "found no event".
 	notFound string
-	hidden   []uint32 // attributes that applying the selection has added
-	bar      *bar
-	damage   *trace.Defect // of the compressed file; nil if there is none
-	close    []func() error
+	// emptyWindow is the message for a window between two ticks of the clock.
+	emptyWindow string
+	hidden      []uint32 // attributes that applying the selection has added
+	bar         *bar
+	damage      *trace.Defect // of the compressed file; nil if there is none
+	close       []func() error
 }
 
 // inOrder passes the events that r selects to an analysis of a window, in global time order, until

@@ -25,6 +25,8 @@ type pieceFlags struct {
 	margin  string
 	borders string
 	running bool // the piece is for an analysis of the whole time of processes and threads
+	// emptyWindow is the message for a window between two ticks of the clock. times sets it.
+	emptyWindow string
 }
 
 // borders lists the values of --borders.
@@ -87,6 +89,7 @@ func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window
 		if err := timesOf(ctx, d, list...); err != nil {
 			return w, err
 		}
+		p.emptyWindow = ends.withoutTick(clock, w.From, w.To)
 		if isWhole(ends.to) {
 			w.To = math.MaxInt64 // includes the last event
 		}

@@ -220,6 +220,9 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 	}
 	if !x.quiet {
 		a.reportUnknownNames("the trace", x.definitions, x.filter.flagNames())
+		if x.piece.emptyWindow != "" {
+			a.printOnce(x.piece.emptyWindow)
+		}
 		if n.events.Load() == 0 {
 			n.printNothingLeft(a.err, dst)
 		}

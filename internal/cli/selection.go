@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,6 +171,7 @@ func (in *input) narrow(ctx context.Context, x *rewriteFlags) (narrowed bool, er
 		}
 	}
 	in.whole, in.Events, in.flagNames = in.Events, e, append(in.flagNames, x.filter.flagNames()...)
+	in.emptyWindow = cmp.Or(x.piece.emptyWindow, in.emptyWindow)
 	return true, nil
 }
 
@@ -246,6 +248,15 @@ func (s *selectionFlags) reversed() error {
 	return usageError("--from %s is after --to %s", s.from, s.to)
 }
 
+// withoutTick returns a message if the ends of the window are different times, but no tick of the clock is between
+// them: from and to are their ticks.
+func (s *selectionFlags) withoutTick(c trace.Clock, from, to int64) string {
+	if from != to || s.from == s.to {
+		return ""
+	}
+	return fmt.Sprintf("no tick of the trace's clock is from %s to %s; a tick is %s", s.from, s.to, c.Resolution())
+}
+
 // splitRange splits a range at the first minus that is not a sign.
 func splitRange(s string) (from, to string, ok bool) {
 	for i := 1; i < len(s); i++ {
@@ -270,6 +281,7 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 	if sel.From > sel.To {
 		return sel, s.reversed()
 	}
+	in.emptyWindow = cmp.Or(s.withoutTick(d.Clock, sel.From, sel.To), in.emptyWindow)
 	if isWhole(s.to) {
 		sel.To = math.MaxInt64 // includes the last event
 	}

@@ -79,7 +79,7 @@ export abstract class RowView {
         strip = l?.entry.strips.find((x) => x.kind === StripKind.curve),
         rate = l && strip ? this.rate(r, l, strip) : null,
         unit = t.unit && t.unit !== "#" ? " " + printable(t.unit) : "";
-      return rate ? { high: `${compact(rate.high)}${unit}/s`, low: compact(rate.low) } : { high: "…", low: "" };
+      return rate ? { high: `${rough(rate.high)}${unit}/s`, low: rough(rate.low) } : { high: "…", low: "" };
     }
     return edgesOf(r, t);
   }
@@ -153,4 +153,9 @@ export function compact(v: number): string {
     return e <= 4 ? Number(`${digits}e${Number(exponent) % 3}`).toPrecision(3) + "kMGT"[e - 1] : rounded;
   }
   return a !== 0 && a < 0.01 ? v.toExponential(1) : String(Number(v.toPrecision(4)));
+}
+
+/** rough returns a rate as text. Its times are known to a column of pixels, so the rate is approximate. */
+export function rough(v: number): string {
+  return v === 0 ? "0" : "≈ " + compact(v);
 }

@@ -5,7 +5,7 @@ import { shortenName, bytesText, count, el, name, percent, nameElement } from ".
 import { cancel, callLater } from "./timers";
 import type { Hit } from "./hit";
 import type { Lane } from "./lane";
-import { compact } from "./rowview";
+import { compact, rough } from "./rowview";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
@@ -51,14 +51,15 @@ export class Tooltip {
         ),
       );
     } else if (h.kind === "curve") {
-      const i = lane.meta.tracks[h.track];
+      const i = lane.meta.tracks[h.track],
+        text = h.rate ? rough : compact;
       lines.push(
         el("b", {}, name(lane.fullName(h.track))),
         el(
           "div",
           {},
           i.kind === "resource" ? "claimed: " : "",
-          h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`,
+          h.low === h.high ? `${text(h.low)} ${i.unit}` : `${text(h.low)} to ${text(h.high)} ${i.unit}`,
           h.rate ? " per second" : "",
           i.kind === "resource" ? ` of ${compact(i.capacity)}` : "",
         ),
