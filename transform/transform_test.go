@@ -484,6 +484,10 @@ func TestAnonymize(t *testing.T) {
 	d.Opaque.Add(trace.Opaque{Format: "x", Data: "secret record"})
 	d.Files.Add(trace.Named{ID: "0", Name: "/secret/file",
 		Attrs: []trace.Attr{{Key: "host", Value: trace.StringValue("secret host")}}})
+	// The name of a calling context of OTF2 names a source file and a line.
+	d.Contexts.Add(trace.Named{ID: "0", Name: "MPI_Send@secret.c:12"})
+	d.Contexts.Add(trace.Named{ID: "1", Name: "MPI_user@home",
+		Attrs: []trace.Attr{{Key: "parent", Value: trace.StringValue("MPI_Send@secret.c:12")}}})
 	key := d.Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String, Doc: "secret doc"})
 	b := &trace.Batch{}
 	b.Add(loc, 1, trace.Enter, region)
@@ -502,12 +506,15 @@ func TestAnonymize(t *testing.T) {
 	list, _ := listBoth(t, x)
 	n := x.Defs()
 	text := fmt.Sprint(n.Locations.All(), n.Groups.All(), n.Regions.All(), n.Properties.All(), n.Strings.All(),
-		n.Opaque.All(), n.Files.All(), n.Attributes.All(), list)
+		n.Opaque.All(), n.Files.All(), n.Attributes.All(), n.Contexts.All(), list)
 	if strings.Contains(text, "secret") {
 		t.Error(text)
 	}
 	if n.Clock.HasEpoch || n.Regions.At(1).Name != "MPI_Send" || list[1].attrs["note"] != "42" {
 		t.Error("the time of day is kept, or what may be known is not:", text)
+	}
+	if a, b := n.Contexts.At(0).Name, n.Contexts.At(1).Name; a != "MPI_Send" || b != "MPI_user@home" {
+		t.Errorf("the calling contexts are %q and %q", a, b)
 	}
 	if got := list[0].attrs["note"]; got != n.Regions.At(0).Name {
 		t.Errorf("the same name becomes %q and %q", got, n.Regions.At(0).Name)
