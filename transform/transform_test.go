@@ -471,6 +471,28 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
+// TestCorrectSnapshots checks the original times of a snapshot. In a cut piece they lie before the first event, so that
+// a correction can move them before 0.
+func TestCorrectSnapshots(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc, region := r.Location("a"), r.Region("f")
+	b := &trace.Batch{}
+	for _, original := range []uint64{120, 30} {
+		b.Add(loc, 150, trace.EnterSnapshot, region)
+		b.AddOps(original)
+	}
+	put(r, loc, b)
+	d, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.TicksPerSecond(1000),
+		Locations: map[string]transform.Curve{r.Defs().Locations.At(loc).ID: {{Read: 0, True: -100}}}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := listBoth(t, d)
+	if len(got) != 2 || got[0].time != 50 || got[0].ops[0] != 20 || got[1].ops[0] != 0 {
+		t.Errorf("found %v", got)
+	}
+}
+
 // TestAnonymize checks that no name of the trace remains, except the names to keep.
 func TestAnonymize(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Epoch: 5, HasEpoch: true})
