@@ -15,3 +15,7 @@ var conventions = map[string]trace.Conventions{
 // Conventions returns the conventions of the format with this name, and the zero value for an
 // unknown name.
 func Conventions(name string) trace.Conventions { return conventions[name] }
+
+// CutPrefix begins the names of the attributes that a transform adds to the events of a piece of a trace. Their values
+// are texts.
+const CutPrefix = "cut."

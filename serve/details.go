@@ -322,6 +322,9 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v u
 			return name
 		}
 	}
+	if name, ok := defs.LabelOf(o.Type, v); ok {
+		return name
+	}
 	if name, ok := defs.EnumName(c.Kind(), o, v); ok {
 		return name
 	}

@@ -36,6 +36,18 @@ func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool
 	return "", false
 }
 
+// LabelOf returns the name of the I/O handle or the set to which the value v of an operand of type t refers. ok is
+// false if t is another type, or the entry has no name.
+func (d *Definitions) LabelOf(t OperandType, v uint64) (name string, ok bool) {
+	switch {
+	case t == OpHandle && v < uint64(d.Handles.Len()):
+		name = d.Handles.At(uint32(v)).Name
+	case t == OpGroup && v < uint64(d.Sets.Len()):
+		name = d.Sets.At(uint32(v)).Name
+	}
+	return name, name != ""
+}
+
 // nameIn returns name applied to entry i of a table. ok is false if the entry does not exist.
 func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool) {
 	if i >= t.Len() {

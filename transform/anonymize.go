@@ -112,8 +112,11 @@ type anonymizer struct {
 // name returns the replacement of the name s of a definition. thing is the type of the definition, such
 // as "region".
 func (a *anonymizer) name(thing, s string) string {
-	if s == "" || a.Keep != nil && a.Keep(s) {
+	if s == "" {
 		return s
+	}
+	if a.Keep != nil && a.Keep(s) {
+		return withoutPlace(s)
 	}
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
@@ -128,6 +131,19 @@ func (a *anonymizer) name(thing, s string) string {
 		}
 	}
 	return n
+}
+
+// withoutPlace returns a name without the source file and line that follow the region's name in the name of a calling
+// context, as in "MPI_Send@solver.c:12".
+func withoutPlace(name string) string {
+	i := strings.LastIndexByte(name, '@')
+	if i < 0 {
+		return name
+	}
+	if _, line, ok := strings.Cut(name[i:], ":"); !ok || line == "" || strings.Trim(line, "0123456789") != "" {
+		return name
+	}
+	return name[:i]
 }
 
 // maxTexts is the greatest number of different replacements for texts of events.

@@ -217,7 +217,9 @@ func (cs *correctScan) change(b *trace.Batch) *trace.Batch {
 			if length {
 				o.Op[at] = uint64(curve.At(t+int64(list[i])) - o.Time[c.Row])
 			} else {
-				o.Op[at] = uint64(curve.At(int64(list[i])))
+				// The time of an event before the first one of the trace can become negative.
+				then := int64(list[i])
+				o.Op[at] = uint64(max(curve.At(then), min(then, 0)))
 			}
 		}
 	}

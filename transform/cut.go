@@ -17,14 +17,14 @@ import (
 const (
 	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is the original
 	// time of the event.
-	BeganAttribute = "cut.began"
+	BeganAttribute = format.CutPrefix + "began"
 	// PostedAttribute is added to completions of sends that were posted before the piece and are not repeated
 	// in the piece, because their messages were received before the piece. Its value is the time at which the
 	// send was posted.
-	PostedAttribute = "cut.posted"
+	PostedAttribute = format.CutPrefix + "posted"
 	// EndsAttribute is added to events that end a region, claim or other interval at the end of the piece
 	// although it continues. Its value is the time of the actual end, or "later" if this time is unknown.
-	EndsAttribute = "cut.ends"
+	EndsAttribute = format.CutPrefix + "ends"
 )
 
 // CutAttributes returns the attributes that [Cut] adds to events.

@@ -34,11 +34,11 @@ type activity struct {
 
 // EnteredAttribute is added by [CutRunning] to the begins of the work in teams that are repeated at the begin of a
 // piece, if the location has entered the parallel region before. Its value is "".
-const EnteredAttribute = "cut.entered"
+const EnteredAttribute = format.CutPrefix + "entered"
 
 // AsleepAttribute is added by [CutRunning] to the begins of visits that are repeated at the begin of a piece, if the
 // location is a thread that sleeps then: it has left a team before, and has begun nothing since then. Its value is "".
-const AsleepAttribute = "cut.asleep"
+const AsleepAttribute = format.CutPrefix + "asleep"
 
 // note processes a row before the piece. entered and asleep are the indexes of EnteredAttribute and AsleepAttribute.
 func (a *activity) note(d *trace.Definitions, x *trace.Cursor, entered, asleep uint32) {

@@ -471,6 +471,28 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
+// TestCorrectSnapshots checks the original times of a snapshot. In a cut piece they lie before the first event, so that
+// a correction can move them before 0.
+func TestCorrectSnapshots(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc, region := r.Location("a"), r.Region("f")
+	b := &trace.Batch{}
+	for _, original := range []uint64{120, 30} {
+		b.Add(loc, 150, trace.EnterSnapshot, region)
+		b.AddOps(original)
+	}
+	put(r, loc, b)
+	d, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.TicksPerSecond(1000),
+		Locations: map[string]transform.Curve{r.Defs().Locations.At(loc).ID: {{Read: 0, True: -100}}}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := listBoth(t, d)
+	if len(got) != 2 || got[0].time != 50 || got[0].ops[0] != 20 || got[1].ops[0] != 0 {
+		t.Errorf("found %v", got)
+	}
+}
+
 // TestAnonymize checks that no name of the trace remains, except the names to keep.
 func TestAnonymize(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Epoch: 5, HasEpoch: true})
@@ -484,6 +506,10 @@ func TestAnonymize(t *testing.T) {
 	d.Opaque.Add(trace.Opaque{Format: "x", Data: "secret record"})
 	d.Files.Add(trace.Named{ID: "0", Name: "/secret/file",
 		Attrs: []trace.Attr{{Key: "host", Value: trace.StringValue("secret host")}}})
+	// The name of a calling context of OTF2 names a source file and a line.
+	d.Contexts.Add(trace.Named{ID: "0", Name: "MPI_Send@secret.c:12"})
+	d.Contexts.Add(trace.Named{ID: "1", Name: "MPI_user@home",
+		Attrs: []trace.Attr{{Key: "parent", Value: trace.StringValue("MPI_Send@secret.c:12")}}})
 	key := d.Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String, Doc: "secret doc"})
 	b := &trace.Batch{}
 	b.Add(loc, 1, trace.Enter, region)
@@ -502,12 +528,15 @@ func TestAnonymize(t *testing.T) {
 	list, _ := listBoth(t, x)
 	n := x.Defs()
 	text := fmt.Sprint(n.Locations.All(), n.Groups.All(), n.Regions.All(), n.Properties.All(), n.Strings.All(),
-		n.Opaque.All(), n.Files.All(), n.Attributes.All(), list)
+		n.Opaque.All(), n.Files.All(), n.Attributes.All(), n.Contexts.All(), list)
 	if strings.Contains(text, "secret") {
 		t.Error(text)
 	}
 	if n.Clock.HasEpoch || n.Regions.At(1).Name != "MPI_Send" || list[1].attrs["note"] != "42" {
 		t.Error("the time of day is kept, or what may be known is not:", text)
+	}
+	if a, b := n.Contexts.At(0).Name, n.Contexts.At(1).Name; a != "MPI_Send" || b != "MPI_user@home" {
+		t.Errorf("the calling contexts are %q and %q", a, b)
 	}
 	if got := list[0].attrs["note"]; got != n.Regions.At(0).Name {
 		t.Errorf("the same name becomes %q and %q", got, n.Regions.At(0).Name)

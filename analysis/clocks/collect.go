@@ -105,7 +105,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	x, err := format.Reduce(ctx, d, trace.Events(), format.Reduction{
 		Begin: func() { reducers = nil },
 		New: func() format.Reducer {
-			r := &reducer{own: d.Defs().Conventions.OwnOperations}
+			r := &reducer{}
 			mu.Lock()
 			defer mu.Unlock()
 			reducers = append(reducers, r)
@@ -239,8 +239,11 @@ func (c *collector) read(l *locationReader) error {
 			if peer := k.Op(0); peer < uint64(trace.NoRef) && c.canMatch(kind, uint32(peer)) {
 				l.waiting++
 			}
-		case isCollective(kind) && !c.defs.Conventions.OwnOperations:
-			l.members.processEvent(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
+		case isCollective(kind):
+			l.members.processEvent(&k, true, func(s sequence, o operation) {
+				o.kind = c.ops.numbers.known(o.kind)
+				c.ops.take(l, s, o)
+			})
 		}
 	}
 	return c.matching.Batch(b)
@@ -280,7 +283,6 @@ func pushReader(heap *[]*locationReader, l *locationReader) {
 // reducer chooses the events of messages and collective operations during the scan. It also counts the
 // operations, so that the number of members of each operation is known before the operations are matched.
 type reducer struct {
-	own bool // the format has its own numbers of operations
 	// facts holds the facts by location, with nil for locations without such events.
 	facts bylocation.List[factCount]
 }
@@ -301,7 +303,7 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 		case k.IsRecv():
 			receives = true
 		case k == trace.RecvBegin || k == trace.SendComplete || k == trace.RequestCancelled:
-		case !r.own && isCollective(k):
+		case isCollective(k):
 			collective = true
 		default:
 			continue

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -151,6 +152,7 @@ func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 type operations struct {
 	c         *collector
 	ranks     *ranks
+	numbers   numbers
 	sequences map[sequence]*progress
 }
 
@@ -173,7 +175,7 @@ type part struct {
 
 // newOperations returns operations that expect the calls that the facts of c count.
 func newOperations(c *collector) operations {
-	o := operations{c, &ranks{c.defs.Memberships(), map[uint64][]uint32{}}, map[sequence]*progress{}}
+	o := operations{c, newRanks(c.defs), numbers{c.defs, map[uint64]uint64{}}, map[sequence]*progress{}}
 	for loc := range c.facts {
 		for _, t := range c.facts[loc].counts {
 			p := o.sequences[t.sequence]
@@ -297,21 +299,65 @@ func (o *operation) waits(root bool) (from, to bool) {
 	return from, to
 }
 
-// ranks finds the locations of ranks of communicators.
+// numbers finds the numbers in OTF2 of the collective operations of a trace.
+type numbers struct {
+	defs  *trace.Definitions
+	found map[uint64]uint64 // numbers in OTF2 of the operations that the trace numbers itself
+}
+
+// known returns the number in OTF2 of the operation that has number n in the trace. It is Undefined if OTF2
+// has no such operation.
+func (x *numbers) known(n uint64) uint64 {
+	if !x.defs.Conventions.OwnOperations {
+		return n
+	}
+	number, ok := x.found[n]
+	if !ok {
+		number = trace.Undefined
+		if name, named := x.defs.OperationName(n); named {
+			if k, is := trace.OperationNumber(name); is {
+				number = k
+			}
+		}
+		x.found[n] = number
+	}
+	return number
+}
+
+// ranks finds the locations of the roots of collective operations.
 type ranks struct {
 	members   *trace.Memberships
 	locations map[uint64][]uint32 // indexed by communicator: the locations in the order of their ranks
+	ids       map[string]uint32   // locations by id, if the trace records ids as roots; otherwise nil
 }
 
-// location returns the location of a rank, or NoRef if it is unknown.
-func (r *ranks) location(communicator, rank uint64) uint32 {
+// newRanks returns the ranks of a trace.
+func newRanks(d *trace.Definitions) *ranks {
+	r := &ranks{members: d.Memberships(), locations: map[uint64][]uint32{}}
+	if d.Conventions.OwnOperations {
+		r.ids = map[string]uint32{}
+		for i, l := range d.Locations.All() {
+			r.ids[l.ID] = uint32(i)
+		}
+	}
+	return r
+}
+
+// location returns the location of a root, or NoRef if it is unknown.
+func (r *ranks) location(communicator, root uint64) uint32 {
+	if r.ids != nil {
+		if loc, ok := r.ids[strconv.FormatUint(root, 10)]; ok {
+			return loc
+		}
+		return trace.NoRef
+	}
 	list, ok := r.locations[communicator]
 	if !ok && communicator < uint64(trace.NoRef) {
 		list = r.members.Ranks(uint32(communicator))
 		r.locations[communicator] = list
 	}
-	if rank >= uint64(len(list)) {
+	if root >= uint64(len(list)) {
 		return trace.NoRef
 	}
-	return list[rank]
+	return list[root]
 }

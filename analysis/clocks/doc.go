@@ -66,6 +66,6 @@
 // broadcasts and scatters all wait for the root, and in gathers and reductions the root waits for all members.
 // In variants with a length for each member, only members that moved bytes count. Prefix reductions,
 // all-to-all operations with a length for each pair, and operations on handles and memory do not constrain
-// clocks. The collective operations of OTF do not constrain clocks either, because OTF traces define their own
-// numbers for operations.
+// clocks. OTF traces define their own numbers for operations. Their operations constrain clocks if their names are
+// those of MPI functions.
 package clocks

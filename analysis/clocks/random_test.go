@@ -424,7 +424,7 @@ func TestContradiction(t *testing.T) {
 func TestCollectives(t *testing.T) {
 	for _, test := range []struct {
 		operation, root, sent uint64
-		origin                string
+		origin, name          string // name of operation 7 of the trace
 		early                 bool
 	}{
 		{operation: 0, root: trace.Undefined, early: true},
@@ -440,11 +440,17 @@ func TestCollectives(t *testing.T) {
 		{operation: 14, root: trace.Undefined, sent: 4},
 		{operation: 17, root: trace.Undefined},
 		{operation: 0, root: trace.Undefined, origin: "otf"},
+		{operation: 7, root: trace.Undefined, origin: "otf", name: "MPI_Allreduce", early: true},
+		{operation: 7, root: 100, sent: 4, origin: "otf", name: "MPI_Bcast", early: true},
+		{operation: 7, root: 101, sent: 4, origin: "otf", name: "MPI_Bcast"},
+		{operation: 7, root: 0, sent: 4, origin: "otf", name: "MPI_Bcast"},
+		{operation: 7, root: trace.Undefined, origin: "otf", name: "exchange"},
 		{operation: 1, root: 7, sent: 4},
 	} {
 		p := newProgram([]clockFunc{linear(0, 0), linear(-50, 0)})
 		if test.origin != "" {
 			p.defs.Origin, p.defs.Conventions = test.origin, format.Conventions(test.origin)
+			p.defs.Operations.Add(trace.Named{ID: "7", Name: test.name})
 		}
 		for i := range 2 {
 			p.now[i] = 100

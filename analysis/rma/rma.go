@@ -4,7 +4,8 @@
 //
 // A transfer belongs to its origin, the location that recorded it. A transfer ends with the location's first
 // completion record in the same window with the same matching number. OTF has no windows and matching numbers.
-// In OTF, a transfer ends with the first RMAEnd in the same communicator with the same tag.
+// In OTF, a transfer ends with the first RMAEnd in the same communicator with the same tag. The end of a put with
+// remote end is an event of the target. Such a put is counted without an end.
 //
 // The order across locations does not matter, so that parts that processed different locations can be merged.
 // A part uses 60 bytes per transfer in progress, and 150 bytes for each origin, target and operation.
@@ -41,7 +42,7 @@ const (
 // Needs reports whether the analysis uses events of kind k. A scan can leave out all others.
 func Needs(k trace.Kind) bool {
 	switch k {
-	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking,
+	case trace.RMAPut, trace.RMAPutRemoteEnd, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking,
 		trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
 		return true
 	}
@@ -118,6 +119,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 				at.communicator, at.number = c.Op(3), c.Op(4)
 			}
 			p.begin(at, c.Time(), operation, c.Op(0), durations.Bytes(c.Op(1)))
+		case trace.RMAPutRemoteEnd:
+			at.number = trace.Undefined
+			p.begin(at, c.Time(), Put, c.Op(0), durations.Bytes(c.Op(1)))
 		case trace.RMAAtomic:
 			at.number = c.Op(4)
 			p.begin(at, c.Time(), Atomic, c.Op(0), durations.SumBytes(durations.Bytes(c.Op(2)), durations.Bytes(c.Op(3))))

@@ -154,7 +154,7 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 // attribute returns the attribute for a key-value pair, and its value. texts may be nil.
 func (d *decoder) attribute(stream uint32, v *KeyValue, texts *shortTexts) (key uint32, x trace.Value) {
 	key, x = d.key(stream, v), v.value(texts)
-	if d.carried && x.Type == trace.Bytes && key != trace.NoRef && d.defs.Attributes.At(key).Type == trace.String {
+	if x.Type == trace.Bytes && key != trace.NoRef && d.defs.Attributes.At(key).Type == trace.String {
 		x.Type = trace.String
 	}
 	return key, x

@@ -424,10 +424,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			return d.Files.Add(x)
 		})
 	case DefKeyValue:
-		x := trace.AttributeDef{Name: trace.ToUTF8(r.Name), Doc: trace.ToUTF8(r.Text)}
-		if r.Kind < uint64(len(valueTypes)) {
-			x.Type = valueTypes[r.Kind]
-		}
+		x := trace.AttributeDef{Name: trace.ToUTF8(r.Name), Doc: trace.ToUTF8(r.Text), Type: definedType(r)}
 		if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
 			if m.async == nil {
 				m.async = map[uint32]bool{}

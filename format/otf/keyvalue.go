@@ -2,7 +2,9 @@ package otf
 
 import (
 	"math"
+	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -180,6 +182,18 @@ var pairTypes = func() map[trace.Type]ValueType {
 	}
 	return m
 }()
+
+// definedType returns the type in the model of the values of a defined key. OTF has no type for texts, but the values
+// of the attributes of a cut piece are texts.
+func definedType(r *Record) trace.Type {
+	switch {
+	case r.Kind >= uint64(len(valueTypes)):
+		return trace.None
+	case r.Kind == uint64(Bytes) && strings.HasPrefix(r.Name, format.CutPrefix):
+		return trace.String
+	}
+	return valueTypes[r.Kind]
+}
 
 // keyType returns the type in the definition of the key of an attribute. The pairs of the attribute have the same type.
 func keyType(t trace.Type) ValueType {

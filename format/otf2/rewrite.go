@@ -25,6 +25,7 @@ type originalArchives struct {
 	ids       [tables][]uint64       // written ids of entries that have been used so far, by index
 	added     *additions             // entries that no source archive defines
 	strings   map[string]uint64      // ids by text, in the archives
+	decoded   map[string]uint64      // ids of strings that are no UTF-8, by the text in the model
 	words     map[uint64]bool        // ids of strings that do not change if texts are renamed
 	types     map[uint64]uint64      // types of attributes, by id
 	ranks     map[groupView]rankings // ranks of locations in communicators
@@ -69,8 +70,8 @@ const unknownID = undefined64 - 1
 
 // rewrite makes the encoder write the archives of the parts again, including the changes to the trace.
 func (e *encoder) rewrite(parts []*source) error {
-	o := &originalArchives{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{},
-		types: map[uint64]uint64{}, ranks: map[groupView]rankings{}, names: parts[0].m.ranks,
+	o := &originalArchives{parts: parts, strings: map[string]uint64{}, decoded: map[string]uint64{},
+		words: map[uint64]bool{}, types: map[uint64]uint64{}, ranks: map[groupView]rankings{}, names: parts[0].m.ranks,
 		shared: map[uint32]bool{}, marked: map[uint32]*source{}, markers: map[uint32]uint64{}, added: &additions{}}
 	e.original = o
 	o.unkeptBefore = o.unkeptCount()
@@ -131,6 +132,9 @@ func (e *encoder) rewrite(parts []*source) error {
 			e.renameDefinition(r)
 			if _, ok := o.strings[r.Texts[0]]; !ok {
 				o.strings[r.Texts[0]] = r.Values[0]
+				if text := trace.ToUTF8(r.Texts[0]); text != r.Texts[0] {
+					o.decoded[text] = r.Values[0]
+				}
 			}
 		case defAttribute:
 			o.types[r.Values[0]] = r.Values[2]
@@ -241,7 +245,7 @@ func (e *encoder) renameDefinition(r *Record) {
 	}
 	switch r.ID {
 	case defString:
-		r.Texts[0] = rename(r.Texts[0], e.original.words[v[0]])
+		r.Texts[0] = rename(trace.ToUTF8(r.Texts[0]), e.original.words[v[0]])
 	case defClock:
 		v[3] = undefined64
 	case defRegion:
@@ -267,7 +271,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 		return uint64(i) + e.firstID(t)
 	}
 	if t == Strings && e.defs.Strings.Has(i) {
-		return e.string(*e.defs.Strings.At(i))
+		return e.tableString(*e.defs.Strings.At(i))
 	}
 	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
 		return o.ids[t][i]

@@ -165,16 +165,33 @@ func (a *additions) used(t Table) []uint32 {
 	return list
 }
 
+// refer notes that an event refers to a string, and returns its id.
+func (o *originalArchives) refer(id uint64) uint64 {
+	if o.referred != nil {
+		o.referred[id] = true
+	}
+	return id
+}
+
+// tableString returns the id of a text in the model's table of strings. Unlike the texts of attributes, such a text has
+// been decoded if the archive's string is no UTF-8.
+func (e *encoder) tableString(s string) uint64 {
+	o := e.original
+	if _, ok := o.strings[s]; !ok {
+		if id, ok := o.decoded[s]; ok {
+			return o.refer(id)
+		}
+	}
+	return e.string(s)
+}
+
 // rewrittenString returns the id of a text in an archive that is rewritten. While events are written, a text that
 // the source archives do not have gets an id that depends only on the location and on the earlier texts of the
 // location: goroutines that write other locations cannot change it.
 func (e *encoder) rewrittenString(s string) uint64 {
 	o := e.original
 	if id, ok := o.strings[s]; ok {
-		if o.referred != nil {
-			o.referred[id] = true
-		}
-		return id
+		return o.refer(id)
 	}
 	texts := e.strings
 	if o.texts != nil {

@@ -501,7 +501,7 @@ func (p *printer) appendValue(b []byte, key uint32, v *trace.Value) []byte {
 }
 
 // textOperand returns the name of an operand's value for text. The value can be that of an enumeration,
-// a communicator or a location. It returns false for other values.
+// a communicator, a location, an I/O handle or a set. It returns false for other values.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
 		name := p.communicator(int(v))
@@ -509,6 +509,9 @@ func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string,
 	}
 	if o.Type == trace.OpLocation && v < uint64(p.defs.Locations.Len()) {
 		return p.location(uint32(v)), true
+	}
+	if name, ok := p.defs.LabelOf(o.Type, v); ok {
+		return name, true
 	}
 	return p.defs.EnumName(k, o, v)
 }

@@ -34,9 +34,15 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000) as t:
         w.enter(2 * i, region, attributes={a: v})
         w.leave(2 * i + 1, region)
     w.calling_context_sample(100, context, 1, timer)
+    posix = d.io_paradigm("POSIX", "POSIX I/O", IoParadigmClass.SERIAL, IoParadigmFlag.NONE)
+    file = d.io_regular_file("/data", node)
+    handles = [d.io_handle(name, file, posix, IoHandleFlag.NONE, None) for name in ("log", "copied log")]
+    w.io_duplicate_handle(110, handles[0], handles[1], IoStatusFlag.APPEND)
+    w.rma_group_sync(120, RmaSyncLevel.PROCESS, window, members)
 `
 
-// TestPrintReferences checks that print shows names where attributes refer to definitions, and of interrupt generators.
+// TestPrintReferences checks that print shows names where attributes refer to definitions, and names of interrupt
+// generators, duplicated handles and groups.
 // The official bindings of OTF2 write the archive with these names.
 func TestPrintReferences(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
@@ -61,6 +67,12 @@ func TestPrintReferences(t *testing.T) {
 	if !strings.Contains(text, "generator=timer 10ms") ||
 		!strings.Contains(json, `"generator":1,"generatorName":"timer 10ms"`) {
 		t.Errorf("the sample has no name of the interrupt generator in\n%s%s", text, json)
+	}
+	for _, end := range []string{"io-handle-duplicate  log  copy=copied log  status=append\n",
+		"rma-group-sync  window A  level=process  group=members\n"} {
+		if !strings.Contains(text, end) {
+			t.Errorf("no event ends in %q in\n%s", end, text)
+		}
 	}
 	edited := filepath.Join(t.TempDir(), "edited.otf2")
 	weft(t, exitGood, "filter", "-q", "--not-kind", "context-sample", path, edited)
