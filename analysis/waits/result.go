@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -189,10 +190,14 @@ func (a *adder) result() *Result {
 		r.Patterns = append(r.Patterns, a.pattern(p, s))
 	}
 	a.addLate(r)
+	read := "the trace"
+	if a.opt.Part || a.opt.Window != nil {
+		read = "the selected part of the trace"
+	}
 	for k, u := range unjudged {
 		if n := a.counts.Unjudged[k]; n > 0 {
-			r.Unjudged = append(r.Unjudged, Unjudged{What: u.many, Count: n, Reason: u.reason, one: u.one,
-				Time: a.counts.UnjudgedTime[k]})
+			r.Unjudged = append(r.Unjudged, Unjudged{What: u.many, Count: n, Reason: strings.Replace(u.reason, "%s", read, 1),
+				one: u.one, Time: a.counts.UnjudgedTime[k]})
 		}
 	}
 	for _, x := range a.log.Silent {
@@ -204,8 +209,7 @@ func (a *adder) result() *Result {
 			reason = "the trace does not record which lock, condition or semaphore they wait for"
 		}
 		if x.Unended {
-			reason = "they go on after the end of the trace, or of the selected part of it, which does not record for " +
-				"what they wait"
+			reason = "they go on after the end of " + read + ", so it does not record for what they wait"
 		}
 		if a.defs.MPICall(x.Region) == "intercomm_create" && !a.connectsGroups() {
 			reason = "the trace does not show which communicators they create, so messages in these communicators have " +

@@ -57,25 +57,22 @@ func Patterns() []string {
 	return list
 }
 
-// partOfTrace begins a text about something that can lie outside of the events that the analysis has read.
-const partOfTrace = "the trace, or the selected part of it, "
-
 // unjudged holds texts about the kinds of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct {
 	one, many string // the singular and the plural of the noun
-	reason    string
+	reason    string // %s stands for the trace, or for the selected part of it
 }{
 	waitstate.BareReceive: {"receive", "receives",
 		"not inside of a call of a communication library, so the begin of the wait is unknown"},
-	waitstate.UnmatchedReceive: {"receive", "receives", partOfTrace + "has no matching send"},
-	waitstate.UnmatchedSend:    {"send", "sends", partOfTrace + "has no matching receive"},
+	waitstate.UnmatchedReceive: {"receive", "receives", "%s has no matching send"},
+	waitstate.UnmatchedSend:    {"send", "sends", "%s has no matching receive"},
 	waitstate.UncompletedRequest: {"non-blocking send or receive", "non-blocking sends and receives",
-		partOfTrace + "does not record the completion"},
+		"%s does not record the completion"},
 	waitstate.BareCollective: {"collective call", "collective calls",
 		"without duration in the trace, and not inside of a call of a communication library"},
 	waitstate.UnmatchedCollective: {"collective call", "collective calls",
 		"calls of other members are missing, or members disagree about the operation"},
-	waitstate.UnendedCollective: {"collective call", "collective calls", partOfTrace + "does not record the end"},
+	waitstate.UnendedCollective: {"collective call", "collective calls", "%s does not record the end"},
 	waitstate.GroupsCollective: {"collective call", "collective calls",
 		"the communicator connects two groups of processes, which weft does not judge"},
 	waitstate.OtherCollective: {"collective call", "collective calls",

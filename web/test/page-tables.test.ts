@@ -121,7 +121,7 @@ pageTests("the page: tables", (check) => {
     const text = await page.locator("#panel").innerText();
     // a tick of the trace is a nanosecond
     expect(text).toContain("Not judged: calls of MPI_Probe (3, 90 ns in total): no events are recorded inside.");
-    expect(text).toContain("Not judged: sends (2): the trace, or the selected part of it, has no matching receive.");
+    expect(text).toContain("Not judged: sends (2): the trace has no matching receive.");
   });
 
   check("the panel of waits does not state that nothing waits if it can judge nothing", async ({ page, open }) => {
