@@ -191,7 +191,7 @@ func (a *adder) result() *Result {
 	}
 	a.addLate(r)
 	read := "the trace"
-	if a.opt.Part || a.opt.Window != nil {
+	if a.opt.Part {
 		read = "the selected part of the trace"
 	}
 	for k, u := range unjudged {
