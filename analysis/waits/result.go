@@ -209,7 +209,7 @@ func (a *adder) result() *Result {
 			reason = "the trace does not record which lock, condition or semaphore they wait for"
 		}
 		if x.Unended {
-			reason = "they go on after the end of " + read + ", so it does not record for what they wait"
+			reason = "they go on after the end of " + read + ", so it is unknown for what they wait"
 		}
 		if a.defs.MPICall(x.Region) == "intercomm_create" && !a.connectsGroups() {
 			reason = "the trace does not show which communicators they create, so messages in these communicators have " +

@@ -237,12 +237,16 @@ func TestUnjudgedText(t *testing.T) {
 }
 
 // TestOnlyUnjudged checks the reason for a trace, or a part of one, in which nothing can be judged. It does not say that
-// a trace with a receive has no messages, or that the trace lacks what may be outside of the part.
+// a trace with a receive has no messages, or that the trace lacks a send that may be outside of the part.
 func TestOnlyUnjudged(t *testing.T) {
 	p := newPairOfRanks()
 	p.call(1, "MPI_Recv", 100, 200, func() { p.rec.Event(1, 199, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
-	for read, opt := range map[string]waits.Options{"the trace": {}, "the selected part of the trace": {Part: true}} {
-		r := find(t, format.Recorded(p.rec), opt)
+	for _, part := range []bool{false, true} {
+		read := "the trace"
+		if part {
+			read = "the selected part of the trace"
+		}
+		r := find(t, format.Recorded(p.rec), waits.Options{Part: part})
 		expected := "found only events whose waits cannot be judged, expected others; 1 receive: " + read +
 			" has no matching send"
 		if found := r.Missing(); found != expected {
