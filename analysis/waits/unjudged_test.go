@@ -236,8 +236,8 @@ func TestUnjudgedText(t *testing.T) {
 	}
 }
 
-// TestOnlyUnjudged checks the reason for a trace, or a part of one, in which nothing can be judged. It does not say that
-// a trace with a receive has no messages, or that the trace lacks a send that may be outside of the part.
+// TestOnlyUnjudged checks the reason for a trace, or a part of one, in which nothing can be judged. The reason does not
+// say that a trace with a receive has no messages, or that the trace lacks a send that may be outside of the part.
 func TestOnlyUnjudged(t *testing.T) {
 	p := newPairOfRanks()
 	p.call(1, "MPI_Recv", 100, 200, func() { p.rec.Event(1, 199, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
