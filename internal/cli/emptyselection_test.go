@@ -215,7 +215,7 @@ func TestWindowWithoutTick(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			Main(all, strings.NewReader(""), &out, &errs)
-			message := "no tick of the trace's clock is from 1.2ms to 1.9ms; a tick is 1 ms\n"
+			message := "the window from 1.2ms to 1.9ms has no tick of the trace's clock; a tick is 1 ms\n"
 			if n := strings.Count(errs.String(), message); n != want || strings.Count(errs.String(), "no tick") != want {
 				t.Errorf("%v: found %q, expected the message about ticks %d times", all, errs.String(), want)
 			}
