@@ -177,11 +177,12 @@ func (r *answersReport) document() []byte {
 			"explain why a run is slow, on traces of `weft generate`.")
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("CPU times and ratios are medians, with the least and the greatest in brackets. The\n"+
-		"median decides. Memory is the greatest peak of all runs. `explain` computes the waits,\n"+
-		"their causes, the efficiency and the critical path in one pass. Each of these may\n"+
-		"take 1.0 s and 64 MiB, and `explain` 1.5 times as much. The limit for 4096 locations\n"+
-		"applies to 10⁸ events, which `-answers-wide-events 100000000` measures. `diff` compares\n"+
-		"a trace with itself, so its limit is a multiple of twice the time of `profile`.\n\n", "Measured",
+		"median decides. Memory is the greatest peak of all runs. `waits --causes`, `efficiency`\n"+
+		"and `path` may each take 1.0 s and 64 MiB. `explain` may take 1.5 times as much: it scans\n"+
+		"the trace once for the waits, their causes, the efficiency and the gains of its findings.\n"+
+		"It computes no critical path. The limit for 4096 locations applies to 10⁸ events, which\n"+
+		"`-answers-wide-events 100000000` measures. `diff` compares a trace with itself, so its\n"+
+		"limit is a multiple of twice the time of `profile`.\n\n", "Measured",
 		r.acceptances())
 	r.printf("## Commands\n\nCPU is user and system time of all threads together. Each cell shows the median of the\n" +
 		"runs and, in brackets, the worst run. Decoding (`convert --to null -j 1`) uses one core,\n" +
