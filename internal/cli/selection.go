@@ -254,7 +254,8 @@ func (s *selectionFlags) withoutTick(c trace.Clock, from, to int64) string {
 	if from != to || s.from == s.to {
 		return ""
 	}
-	return fmt.Sprintf("the window from %s to %s has no tick of the trace's clock; a tick is %s", s.from, s.to, c.Resolution())
+	return fmt.Sprintf("the window from %s to %s has no tick of the trace's clock; a tick is %s", s.from, s.to,
+		c.Resolution())
 }
 
 // splitRange splits a range at the first minus that is not a sign.
