@@ -136,11 +136,9 @@ func (a *anonymizer) name(thing, s string) string {
 // withoutPlace returns a name without the source file and line that follow the region's name in the name of a calling
 // context, as in "MPI_Send@solver.c:12".
 func withoutPlace(name string) string {
-	i := strings.LastIndexByte(name, '@')
-	if i < 0 {
-		return name
-	}
-	if _, line, ok := strings.Cut(name[i:], ":"); !ok || line == "" || strings.Trim(line, "0123456789") != "" {
+	i := strings.IndexByte(name, '@')
+	line := name[strings.LastIndexByte(name, ':')+1:]
+	if i < 0 || line == "" || strings.Trim(line, "-0123456789") != "" {
 		return name
 	}
 	return name[:i]

@@ -157,3 +157,44 @@ func TestCreatedThread(t *testing.T) {
 		t.Errorf("found %v in %+v, expected %v", found, x.Patterns, expected)
 	}
 }
+
+// TestLateToOperationOutsideCalls checks a rest whose location came late to a collective operation outside of all
+// regions, as OTF records them. Rank a works until 100 and has reduced at 101. Then it polls until 200, and waits for
+// rank b in a barrier until 1102. Rank b works until 1100 and reduces until 1101. Since the reduction it has spent 2
+// outside of all regions, and a has spent 99 in poll. Before, b has worked for 1000 longer than a, which had left the
+// reduction 999 before b came. So work at b costs the other 900.
+func TestLateToOperationOutsideCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	d, machine := r.Defs(), r.Machine("m")
+	a, b := r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))
+	set := d.Sets.Add(trace.Set{ID: "0", Kind: "locations", Members: []int64{1, 0}}) // the ids of b and a
+	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Set: set}))
+	operate := func(loc uint32, begin, end int64, operation string, root, sent, received uint64) {
+		number, _ := trace.OperationNumber(operation)
+		r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
+		ops := []uint64{number, comm, root, sent, received, trace.Undefined}
+		r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, ops)
+	}
+	visit := func(loc uint32, name string, enter, leave int64) {
+		r.Enter(loc, enter, r.Region(name))
+		r.Leave(loc, leave, r.Region(name))
+	}
+	visit(a, "work", 0, 100)
+	operate(a, 100, 101, "reduce", 0, 8, 0)
+	visit(a, "poll", 101, 200)
+	operate(a, 200, 1103, "barrier", trace.Undefined, 0, 0)
+	visit(b, "work", 0, 1100)
+	operate(b, 1100, 1101, "reduce", 0, 0, 8)
+	operate(b, 1102, 1103, "barrier", trace.Undefined, 0, 0)
+	x, err := causes.Find(t.Context(), format.Recorded(r), causes.Options{Rows: trace.NewRows(d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, expected := map[string]float64{}, map[string]float64{"[work]": 900, "[]": 2}
+	for _, c := range x.Patterns[0].Costs {
+		found[fmt.Sprint(c.Path)] += math.Round(1e6*c.ShortTerm) / 1e6
+	}
+	if len(x.Patterns) != 1 || x.Patterns[0].Waiting.Int64() != 902 || !maps.Equal(found, expected) {
+		t.Errorf("found %v in %+v, expected %v", found, x.Patterns, expected)
+	}
+}

@@ -17,8 +17,8 @@ func (iv *interval) excess(other *interval) float64 {
 	return sum
 }
 
-// distribute calls add for each path in which the location of iv spent more time than that of other. Its cost is that
-// of the whole, in proportion to its excess.
+// distribute calls add for each path in which the location of iv spent more time than that of other. The cost of a path
+// is cost, times its excess, divided by whole.
 func (iv *interval) distribute(other *interval, cost, whole float64, add func(path uint32, cost float64)) {
 	for _, path := range iv.paths {
 		if d := iv.times[path] - other.times[path]; d > 0 {
@@ -67,15 +67,14 @@ func (f *finder) explainRest(w *history.Wait, o history.Opening, cost float64, p
 }
 
 // cameLate returns the time from the end of the waiting location's call of synchronisation o to the begin of the late
-// location's call; 0 if that is no call, but an event outside of calls, such as the begin of a team.
+// location's call. It returns 0 if that is no call, but an event outside of calls, such as the begin of a team.
 func (f *finder) cameLate(w *history.Wait, o *history.Opening) int64 {
 	if o.B < 0 {
 		return 0
 	}
 	left := o.Met
 	if o.A >= 0 {
-		waiting := f.h.Locations[w.Place.Location].Call(o.A)
-		left = min(waiting.Leave, max(o.Met, waiting.Enter))
+		left = f.h.Locations[w.Place.Location].Call(o.A).Leave
 	}
 	opened := f.h.Locations[w.Cause.Location].Call(o.B)
 	if opened.Kind == history.EventCall {

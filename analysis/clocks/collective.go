@@ -313,11 +313,9 @@ func (x *numbers) known(n uint64) uint64 {
 	}
 	number, ok := x.found[n]
 	if !ok {
-		number = trace.Undefined
-		if name, named := x.defs.OperationName(n); named {
-			if k, is := trace.OperationNumber(name); is {
-				number = k
-			}
+		name, _ := x.defs.OperationName(n)
+		if number, ok = trace.OperationNumber(name); !ok {
+			number = trace.Undefined
 		}
 		x.found[n] = number
 	}

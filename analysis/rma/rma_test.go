@@ -48,6 +48,7 @@ func TestTransfers(t *testing.T) {
 		{"an end at the target", nil, []testtrace.Row{
 			otf(0, 10, trace.RMAPut, 1, 100, none, 0, 5, none), otf(0, 12, trace.RMAPutRemoteEnd, 1, 10, none, 0, 5, none),
 			otf(1, 14, trace.RMAEnd, none, 0, 5), otf(0, 15, trace.RMAEnd, none, 0, 5),
+			otf(0, 16, trace.RMAEnd, none, none, 0),
 		}, "0-1 put 2/110 1(5 5 5) 2/110"},
 		{"a number that is used again", nil, []testtrace.Row{
 			in(0, 0, 10, trace.RMAAtomic, 1, 0, 8, 4, 7), in(0, 0, 20, trace.RMAAtomic, 1, 0, 8, none, 7),

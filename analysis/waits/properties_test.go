@@ -149,6 +149,32 @@ func checkCosts(t *testing.T, p *causes.Pattern, waiting float64) {
 	}
 }
 
+// TestCostsOfDifferingClocks checks that costs add up to waiting times if clocks differ, so that waits end before their
+// causes.
+func TestCostsOfDifferingClocks(t *testing.T) {
+	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
+		for _, most := range []int64{50, 1000} {
+			curves := map[string]transform.Curve{}
+			for i, l := range events.Defs().Locations.All() {
+				curves[l.ID] = transform.Curve{{Read: 0, True: int64(i) * 7919 % most}}
+			}
+			e, err := transform.Correct(events, &transform.Correction{Clock: events.Defs().Clock, Locations: curves}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ends := range []bool{false, true} {
+				c, err := causes.Find(t.Context(), e, causes.Options{Rows: trace.NewRows(e.Defs()), Ends: ends})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range c.Patterns {
+					checkCosts(t, &p, p.Waiting.Float())
+				}
+			}
+		}
+	})
+}
+
 // TestPathIsWhole checks that the pieces of the critical path follow one another without gaps, and
 // that the times of each division of the path add up to its length.
 func TestPathIsWhole(t *testing.T) {

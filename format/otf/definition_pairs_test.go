@@ -46,3 +46,20 @@ func TestPairsOfDefinitions(t *testing.T) {
 		t.Errorf("the loss table lacks %v", want)
 	}
 }
+
+// TestTypesOfKeys checks the types of defined keys. OTF has byte arrays for texts: the names of a cut piece's
+// attributes tell that their values are texts. A key of numbers can have such a name, too.
+func TestTypesOfKeys(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		kind ValueType
+		want trace.Type
+	}{
+		{"cut.began", Bytes, trace.String}, {"cutter", Bytes, trace.Bytes}, {"cut.size", Uint64, trace.Uint64},
+		{"cut.began", 200, trace.None},
+	} {
+		if got := definedType(&Record{Name: x.name, Kind: uint64(x.kind)}); got != x.want {
+			t.Errorf("%s of type %d: found %v, expected %v", x.name, x.kind, got, x.want)
+		}
+	}
+}

@@ -119,8 +119,8 @@ func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
 func (e *encoder) writeSnapshots(p *source, location, written uint64) error {
 	to := func(t Table, id uint64) uint64 {
 		id = p.id(t, id)
-		if e.original != nil && e.original.referred != nil && t == Strings {
-			e.original.referred[id] = true
+		if e.original != nil && t == Strings {
+			e.original.refer(id)
 		}
 		return id
 	}

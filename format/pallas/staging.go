@@ -23,17 +23,22 @@ type staging struct {
 // withExtension appends .pallas to names that do not end in it.
 var withExtension = format.WithExtension(".pallas")
 
-// mainFileName returns the name for the main file of a trace that is written to path. It ends in .pallas. The names of
-// archives do not contain the name of the trace. Therefore a second trace in the same folder gets a
-// folder of its own.
+// mainFileName returns the name for the main file of a trace that is written to path. It ends in .pallas, unless the
+// trace replaces one with another name. The names of archives do not contain the name of the trace. Therefore a second
+// trace in the same folder gets a folder of its own.
 func mainFileName(path string) string {
-	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
-		return filepath.Join(path, "main.pallas")
+	existing, folder := []string{path, withExtension(path)}, strings.HasSuffix(path, string(filepath.Separator))
+	if st, err := os.Stat(path); folder || err == nil && st.IsDir() {
+		folder = true
+		existing = []string{filepath.Join(path, withExtension(filepath.Base(path)))} // made for a trace by mainFileName
 	}
-	for _, name := range []string{path, withExtension(path)} {
+	for _, name := range existing {
 		if _, err := Open(format.FileSource(name)); err == nil {
 			return name // the new trace replaces an existing trace
 		}
+	}
+	if folder {
+		return filepath.Join(path, "main.pallas")
 	}
 	path = withExtension(path)
 	dir, base := filepath.Split(path)

@@ -195,29 +195,35 @@ func TestListOfNames(t *testing.T) {
 }
 
 // TestWindowWithoutTick checks the message about a window between two ticks, in which a claim of the trace
-// is open. By the words of docs/commands.md, fractions of a tick are rounded up: 1.2 ms and 1.9 ms are tick 2.
+// is open. By the words of docs/commands.md, fractions of a tick are rounded up: 1.2 ms and 1.9 ms are tick 2. The
+// window of all times of a trace with a single event has the tick of this event.
 func TestWindowWithoutTick(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	t.Chdir(t.TempDir())
-	const text = "TU MILLISECONDS\nR 0 1 false ;\nC 0 0 10 0 1 ; name=a\n"
-	if err := os.WriteFile("in.etf", []byte(text), 0o666); err != nil {
-		t.Fatal(err)
+	for name, line := range map[string]string{"in.etf": "C 0 0 10 0 1 ; name=a\n", "single.etf": "E 5 0 ; name=a\n"} {
+		if err := os.WriteFile(name, []byte("TU MILLISECONDS\nR 0 1 false ;\n"+line), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, args := range [][]string{{"profile"}, {"usage"}, {"info"}, {"report", "-o", "out.html"},
 		{"plot", "-o", "out.svg"}, {"cut"}} {
-		for window, want := range map[string]int{"1.2ms..1.9ms": 1, "1.2ms..2.1ms": 0, "2ms..2ms": 0} {
-			all := append(slices.Clone(args), "--force", "--window", window, "in.etf")
+		for _, x := range []struct {
+			window, in string
+			want       int
+		}{{"1.2ms..1.9ms", "in.etf", 1}, {"1.2ms..2.1ms", "in.etf", 0}, {"2ms..2ms", "in.etf", 0},
+			{"0%..100%", "single.etf", 0}} {
+			all := append(slices.Clone(args), "--force", "--window", x.window, x.in)
 			switch args[0] {
 			case "profile", "usage", "info":
-				all = append(slices.Clone(args), "--window", window, "in.etf")
+				all = append(slices.Clone(args), "--window", x.window, x.in)
 			case "cut":
 				all = append(all, "out.etf")
 			}
 			var out, errs bytes.Buffer
 			Main(all, strings.NewReader(""), &out, &errs)
 			message := "the window from 1.2ms to 1.9ms has no tick of the trace's clock; a tick is 1 ms\n"
-			if n := strings.Count(errs.String(), message); n != want || strings.Count(errs.String(), "no tick") != want {
-				t.Errorf("%v: found %q, expected the message about ticks %d times", all, errs.String(), want)
+			if n := strings.Count(errs.String(), message); n != x.want || strings.Count(errs.String(), "no tick") != x.want {
+				t.Errorf("%v: found %q, expected the message about ticks %d times", all, errs.String(), x.want)
 			}
 		}
 	}

@@ -85,13 +85,9 @@ func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window
 			return w, err
 		}
 	default:
-		list := append(ends.ends(&w.From, &w.To), timeFlag{"--around", p.around, &w.From})
-		if err := timesOf(ctx, d, list...); err != nil {
+		around := timeFlag{"--around", p.around, &w.From}
+		if p.emptyWindow, err = ends.times(ctx, d, &w.From, &w.To, around); err != nil {
 			return w, err
-		}
-		p.emptyWindow = ends.withoutTick(clock, w.From, w.To)
-		if isWhole(ends.to) {
-			w.To = math.MaxInt64 // includes the last event
 		}
 		if p.around != "" {
 			w.To = w.From

@@ -248,14 +248,25 @@ func (s *selectionFlags) reversed() error {
 	return usageError("--from %s is after --to %s", s.from, s.to)
 }
 
-// withoutTick returns a message if the ends of the window are different times, but no tick of the clock is between
-// them: from and to are their ticks.
-func (s *selectionFlags) withoutTick(c trace.Clock, from, to int64) string {
-	if from != to || s.from == s.to {
-		return ""
+// times sets from and to to the ticks of the ends of the window, and parses the times of more flags. If the ends are
+// different times, but no tick of the clock is between them, emptyWindow is a message about that. splitWindow must have
+// been called.
+func (s *selectionFlags) times(ctx context.Context, d format.Events, from, to *int64, more ...timeFlag) (
+	emptyWindow string, err error) {
+	if err := timesOf(ctx, d, append(s.ends(from, to), more...)...); err != nil {
+		return "", err
+	}
+	if *from > *to {
+		return "", s.reversed()
+	}
+	if isWhole(s.to) {
+		*to = math.MaxInt64 // includes the last event
+	}
+	if *from != *to || s.from == s.to {
+		return "", nil
 	}
 	return fmt.Sprintf("the window from %s to %s has no tick of the trace's clock; a tick is %s", s.from, s.to,
-		c.Resolution())
+		d.Defs().Clock.Resolution()), nil
 }
 
 // splitRange splits a range at the first minus that is not a sign.
@@ -275,17 +286,11 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 		return sel, err
 	}
 	d := in.Defs()
-	err := timesOf(ctx, in.Events, s.ends(&sel.From, &sel.To)...)
+	emptyWindow, err := s.times(ctx, in.Events, &sel.From, &sel.To)
 	if err != nil {
 		return sel, err
 	}
-	if sel.From > sel.To {
-		return sel, s.reversed()
-	}
-	in.emptyWindow = cmp.Or(s.withoutTick(d.Clock, sel.From, sel.To), in.emptyWindow)
-	if isWhole(s.to) {
-		sel.To = math.MaxInt64 // includes the last event
-	}
+	in.emptyWindow = cmp.Or(emptyWindow, in.emptyWindow)
 	if sel.Location, err = s.locationFilter(in); err != nil {
 		return sel, err
 	}

@@ -271,8 +271,9 @@ func (s *series) medians() []int64 {
 }
 
 // compared returns the series of a path in which the times of at least three locations can be compared. If only one
-// series of the path has several locations, single locations join it that spend their times before other calls, such as
-// the last stage of a pipeline, which sends nothing. Their lists may lack the last iteration.
+// series of the path has several locations, it also gets locations that alone spend their times before other calls.
+// An example is the last stage of a pipeline, which sends nothing. The lists of such locations may lack the last
+// iteration.
 func (x *Times) compared(path uint32) (list []*series) {
 	var single []*series
 	for i, s := range slices.Concat(x.series, x.minor) {

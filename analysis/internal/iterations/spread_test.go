@@ -1,6 +1,9 @@
 package iterations
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestBalanceManyLocations checks the factors for 200 000 locations: half of them take 200, and get the mean of the
 // others, 100. With time that grows with the square of their number, the test would take half a minute.
@@ -49,5 +52,50 @@ func TestOutliers(t *testing.T) {
 	}
 	if o := x.Outliers(1, 1, 5); o != (Outliers{}) {
 		t.Errorf("found %+v for another path", o)
+	}
+}
+
+// TestCompared checks which locations that alone spend their times before other calls belong to the series of two
+// locations with three iterations, which take 100 and 200 in all: those with two or three iterations, and a time from
+// half of 100 to twice 200. None of them belongs to one of two such series.
+func TestCompared(t *testing.T) {
+	of := func(first uint32, lists ...[]int64) *series {
+		s := &series{path: 7, iterations: len(lists[0]), times: map[uint32][]timeBefore{}}
+		for i, list := range lists {
+			loc := first + uint32(i)
+			s.locations = append(s.locations, loc)
+			for _, x := range list {
+				s.times[loc] = append(s.times[loc], timeBefore{time: x})
+				s.total += float64(x)
+			}
+		}
+		return s
+	}
+	several := of(4, []int64{30, 30, 40}, []int64{50, 70, 80})
+	for _, x := range []struct {
+		list    []int64
+		belongs bool
+	}{
+		{[]int64{30, 40, 50}, true}, {[]int64{60, 60}, true}, {[]int64{120}, false}, {[]int64{30, 30, 30, 30}, false},
+		{[]int64{16, 16, 17}, false}, {[]int64{16, 17, 17}, true}, {[]int64{200, 100, 100}, true},
+		{[]int64{200, 100, 101}, false},
+	} {
+		single := of(2, x.list)
+		for _, times := range []*Times{{series: []*series{several, single}},
+			{series: []*series{several}, minor: []*series{single}}} {
+			list := times.compared(7)
+			if found := len(list) == 1 && slices.Equal(list[0].locations, []uint32{2, 4, 5}); found != x.belongs {
+				t.Errorf("%d: found %v, expected %v", x.list, found, x.belongs)
+			} else if found && list[0].total != several.total+single.total {
+				t.Errorf("%d: found a total of %g, expected %g", x.list, list[0].total, several.total+single.total)
+			}
+		}
+		two := &Times{series: []*series{several, of(8, []int64{1, 1, 1}, []int64{1, 1, 1}), single}}
+		if list := two.compared(7); len(list) > 0 {
+			t.Errorf("%d: found %d series of three locations beside another series, expected none", x.list, len(list))
+		}
+	}
+	if len(several.locations) != 2 || several.total != 300 {
+		t.Errorf("the series has changed: %+v", several)
 	}
 }
