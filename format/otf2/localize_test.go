@@ -3,8 +3,8 @@ package otf2
 import "testing"
 
 // TestEventsInsideOfFlush checks that a flush does not move the events before its end. The clock of the location is 10
-// ticks late, so a flush from 100 to 500 and events at 200 and 300 are at 90 to 490, 190 and 290. It also checks that a flush keeps
-// an end before its time.
+// ticks late, so a flush from 100 to 500 and events at 200 and 300 are at 90 to 490, 190 and 290.
+// A flush keeps an end before its time.
 func TestEventsInsideOfFlush(t *testing.T) {
 	l := &localizer{local: &localDefinitions{}, clock: newClock([]ClockOffset{{0, 10, 0}, {1000, 10, 0}})}
 	flush := l.localize(&Event{Time: 100, Record: Record{ID: bufferFlush, Values: []uint64{500}}})
