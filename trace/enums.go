@@ -40,8 +40,8 @@ var (
 	fileOperationFlags = []string{"failed", "async", "collective", "direct", "sync", "read-lock"}
 )
 
-// EnumName returns the name of the value v of an operand whose values are an enumeration, flags, or an interrupt
-// generator. ok is false if o is another operand, or v has no name.
+// EnumName returns the name of the value v of an operand whose values are an enumeration, flags, an interrupt
+// generator or an I/O paradigm. ok is false if o is another operand, or v has no name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
@@ -90,6 +90,9 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 		}
 	case "generator":
 		name = d.ValueNames[Value{Num: v, Type: InterruptGeneratorRef}]
+		return name, name != ""
+	case "paradigm":
+		name = d.ValueNames[Value{Num: v, Type: IOParadigmRef}]
 		return name, name != ""
 	}
 	if o.Type != OpEnum || v >= uint64(len(names)) || names[v] == "" {

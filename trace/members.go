@@ -62,13 +62,13 @@ func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
 }
 
 // IsSelf reports whether each location is the only member of a communicator of its own, as with MPI_COMM_SELF. One
-// definition stands for all of these communicators.
+// definition stands for all of these communicators. Formats without such definitions have only the name.
 func (d *Definitions) IsSelf(communicator uint64) bool {
 	if communicator >= uint64(d.Communicator.Len()) {
 		return false
 	}
-	set := d.Communicator.At(uint32(communicator)).Set
-	return d.Sets.Has(set) && d.Sets.At(set).Kind == "self"
+	c := d.Communicator.At(uint32(communicator))
+	return c.Name == "MPI_COMM_SELF" || d.Sets.Has(c.Set) && d.Sets.At(c.Set).Kind == "self"
 }
 
 // OtherGroupAttribute is the name of the attribute of a communicator that connects two groups of locations (an MPI

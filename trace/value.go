@@ -51,6 +51,9 @@ const (
 	typeCount
 )
 
+// IOParadigmRef is the type of I/O paradigms in [Definitions.ValueNames]. Attributes cannot have it.
+const IOParadigmRef Type = 255
+
 var typeNames = [typeCount]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
 	"float32", "float64", "string", "attribute", "location", "region", "group", "metric", "communicator", "parameter",
 	"window", "source", "calling-context", "interrupt-generator", "file", "handle", "location-group", "char", "bytes",

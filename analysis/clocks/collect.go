@@ -227,11 +227,11 @@ func (c *collector) pair(m messages.Pair) {
 // read processes the next batch of a location.
 func (c *collector) read(l *locationReader) error {
 	b := l.next
-	s := &c.spans[l.location]
-	if !s.any {
-		*s = span{b.Time[0], b.Time[0], true}
+	x := &c.spans[l.location]
+	if !x.any {
+		*x = span{b.Time[0], b.Time[0], true}
 	}
-	s.first, s.last = min(s.first, slices.Min(b.Time)), max(s.last, slices.Max(b.Time))
+	x.first, x.last = min(x.first, slices.Min(b.Time)), max(x.last, slices.Max(b.Time))
 	k := b.Cursor()
 	for k.Next() {
 		switch kind := k.Kind(); {
@@ -242,6 +242,7 @@ func (c *collector) read(l *locationReader) error {
 		case isCollective(kind):
 			l.members.processEvent(&k, true, func(s sequence, o operation) {
 				o.kind = c.ops.numbers.known(o.kind)
+				x.last = max(x.last, o.end)
 				c.ops.take(l, s, o)
 			})
 		}
@@ -263,7 +264,7 @@ func (c *collector) canMatch(kind trace.Kind, peer uint32) bool {
 // isCollective reports whether events of kind k are logged as parts of collective operations.
 func isCollective(k trace.Kind) bool {
 	switch k {
-	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete:
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective, trace.CollectiveRequest, trace.CollectiveComplete:
 		return true
 	}
 	return false

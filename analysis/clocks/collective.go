@@ -78,6 +78,10 @@ func (m *member) processEvent(c *trace.Cursor, ordered bool, take func(sequence,
 		m.open = append(m.open, openCall{c.Time(), c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4), c.Op(5)})
 	case trace.CollectiveEnd:
 		m.endCall(c, take)
+	case trace.Collective:
+		if end, ok := wholeEnd(c); ok && c.Op(1) != trace.Undefined {
+			take(sequence{c.Op(1), false}, operation{c.Time(), end, c.Op(0), c.Op(2), c.Op(3) != 0, c.Op(4) != 0})
+		}
 	case trace.CollectiveRequest:
 		if m.requests == nil {
 			m.requests = map[uint64]int{}
@@ -126,6 +130,13 @@ func (m *member) takeReady(take func(sequence, operation), all bool) {
 
 // finish calls take with the remaining complete postings, even if an earlier posting is still open.
 func (m *member) finish(take func(sequence, operation)) { m.takeReady(take, true) }
+
+// wholeEnd returns the end of an operation that is a single event with a duration. ok is false for an operation
+// without a duration, and if the end is beyond the greatest time.
+func wholeEnd(c *trace.Cursor) (end int64, ok bool) {
+	end = c.Time() + int64(c.Op(5))
+	return end, c.Op(5) <= math.MaxInt64 && end >= c.Time()
+}
 
 // endCall ends the last open call with the same matching number. It calls take with the operation of this call.
 func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {

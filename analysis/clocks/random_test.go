@@ -425,9 +425,12 @@ func TestCollectives(t *testing.T) {
 	for _, test := range []struct {
 		operation, root, sent uint64
 		origin, name          string // name of operation 7 of the trace
+		whole                 bool   // the operation is a single event with a duration
 		early                 bool
 	}{
 		{operation: 0, root: trace.Undefined, early: true},
+		{operation: 0, root: trace.Undefined, whole: true, early: true},
+		{operation: 1, root: 1, sent: 4, whole: true},
 		{operation: 1, root: 0, sent: 4, early: true},
 		{operation: 1, root: 1, sent: 4},
 		{operation: 2, root: 1, sent: 4, early: true},
@@ -442,6 +445,8 @@ func TestCollectives(t *testing.T) {
 		{operation: 0, root: trace.Undefined, origin: "otf"},
 		{operation: 7, root: trace.Undefined, origin: "otf", name: "MPI_Allreduce", early: true},
 		{operation: 7, root: 100, sent: 4, origin: "otf", name: "MPI_Bcast", early: true},
+		{operation: 7, root: 100, sent: 4, origin: "otf", name: "MPI_Bcast", whole: true, early: true},
+		{operation: 7, root: 100, sent: 4, origin: "otf", name: "exchange", whole: true},
 		{operation: 7, root: 101, sent: 4, origin: "otf", name: "MPI_Bcast"},
 		{operation: 7, root: 0, sent: 4, origin: "otf", name: "MPI_Bcast"},
 		{operation: 7, root: trace.Undefined, origin: "otf", name: "exchange"},
@@ -454,6 +459,10 @@ func TestCollectives(t *testing.T) {
 		}
 		for i := range 2 {
 			p.now[i] = 100
+			if test.whole {
+				p.add(i, trace.Collective, test.operation, 0, test.root, test.sent, test.sent, 40)
+				continue
+			}
 			p.add(i, trace.CollectiveBegin)
 			p.now[i] = 140
 			p.add(i, trace.CollectiveEnd, test.operation, 0, test.root, test.sent, test.sent)
@@ -482,7 +491,7 @@ func FuzzSolve(f *testing.F) {
 			p.clocks[i] = func(t int64) int64 { return t }
 		}
 		kinds := []trace.Kind{trace.Send, trace.Recv, trace.CollectiveBegin, trace.CollectiveEnd, trace.Enter,
-			trace.CollectiveRequest, trace.CollectiveComplete, trace.SendBegin, trace.RecvComplete}
+			trace.CollectiveRequest, trace.CollectiveComplete, trace.SendBegin, trace.RecvComplete, trace.Collective}
 		for data = data[2:]; len(data) >= 3; data = data[3:] {
 			loc := int(data[0]) % n
 			if step := int64(data[1]%16) * scale; p.now[loc]+step >= p.now[loc] {

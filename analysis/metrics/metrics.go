@@ -63,8 +63,12 @@ func (p *Part) Batch(b *trace.Batch) error {
 		for int(m) >= len(p.metrics) {
 			p.metrics = append(p.metrics, summary{})
 		}
-		p.metrics[m].events++
 		ops := c.Ops()
+		if k == trace.SampleRange {
+			p.metrics[m].events += int64(max(0, len(ops)-1))
+		} else {
+			p.metrics[m].events++
+		}
 		switch {
 		case k == trace.Fragment && len(ops) > 3:
 			p.fragment(p.find(c.Location(), m), c.Time(), c.End(), trace.Polynomial{
@@ -212,7 +216,7 @@ func (p *Part) Merge(o *Part) error {
 // Metric is the result for one metric, over all locations.
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
-	Events int64  // number of values, fragments of signals and ranges of samples
+	Events int64  // number of values, or of fragments of a signal
 	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes of a
 	// signal include the values at the ends of its fragments. Last is the value at the latest time or,
 	// for a counter that accumulates, the sum of the last values of all locations.

@@ -82,7 +82,7 @@ func TestMetrics(t *testing.T) {
 		"5 5..105 last 132 rate 2400 at most 3000",
 		"3 -3..4 last 1",
 		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // NaN does not count
-		"1 -1..3 last 2",
+		"3 -1..3 last 2", // three samples in one event
 		"1 .. last ",
 		"1 1..3 last 1",
 	}

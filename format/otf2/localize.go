@@ -122,8 +122,12 @@ func (l *localizer) localize(e *Event) *Event {
 	own.Values = append(own.Values[:0], e.Values...)
 	own.Attributes = append(own.Attributes[:0], e.Attributes...)
 	own.replaceReferences(&eventTypes[e.ID], l.id)
-	if e.ID == bufferFlush {
-		own.Values[0] = l.raw(own.Values[0])
+	if e.ID == bufferFlush && l.clock != nil {
+		if stop := own.Values[0]; stop < e.Time { // the reader's clock does not go back
+			own.Values[0] = l.clock.inverse(l.clock.at, stop)
+		} else {
+			own.Values[0] = l.raw(stop)
+		}
 		l.last = own.Time // the next events can come before the end of the flush
 	}
 	return own

@@ -508,6 +508,8 @@ func (m *model) addDescription(r *Record) {
 		}
 	case defInterrupt:
 		m.defs.NameValue(trace.Value{Num: v[0], Type: trace.InterruptGeneratorRef}, m.text(v[1]))
+	case defIOParadigm:
+		m.defs.NameValue(trace.Value{Num: v[0], Type: trace.IOParadigmRef}, m.text(v[2]))
 	}
 	switch r.ID {
 	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,

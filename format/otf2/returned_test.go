@@ -53,3 +53,16 @@ func TestReturningBytes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNameOfIOParadigm checks the name of an I/O paradigm in an event: otf2-print shows that paradigm 0 of the trace
+// has the name "POSIX I/O".
+func TestNameOfIOParadigm(t *testing.T) {
+	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/rich/traces.otf2"), nil).Defs()
+	paradigm := &trace.IOFileDelete.Spec().Operands[0]
+	if name, ok := d.EnumName(trace.IOFileDelete, paradigm, 0); name != "POSIX I/O" || !ok {
+		t.Errorf("found %q, expected POSIX I/O", name)
+	}
+	if name, ok := d.EnumName(trace.IOFileDelete, paradigm, 1); ok {
+		t.Errorf("paradigm 1: found %q, expected no name", name)
+	}
+}

@@ -215,20 +215,24 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 }
 
 // createTraceOutput creates the output for the main file of a trace of format f. If a trace of this format cannot
-// have the name dst, a line on standard error states the name that it gets. The output compresses a single text if the
-// extension of dst demands it.
+// have the name dst, a line on standard error states the name that it gets, once the trace is complete. The output
+// compresses a single text if the extension of dst demands it.
 func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, error) {
 	if ext, _ := compression.WriterFor(dst); ext != "" && !f.About().SingleText {
 		return nil, usageError("%s: a trace of %s has several files, expected a name without %s", dst, f.About().Title, ext)
 	}
-	newFolder := ""
+	newFolder, asked, reason := "", dst, ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
-			reason := "it needs a separate folder"
-			if filepath.Dir(name) == filepath.Dir(dst) {
+			st, err := os.Stat(dst)
+			switch {
+			case err == nil && st.IsDir() || strings.HasSuffix(dst, string(filepath.Separator)):
+				reason = asked + " is a folder"
+			case filepath.Dir(name) == filepath.Dir(dst):
 				reason = "the name of its main file ends in " + filepath.Ext(name)
+			default:
+				reason = "it needs a separate folder"
 			}
-			printf(a.err, "%s: weft writes the trace to %s, because %s\n", dst, name, reason)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
 				newFolder = dir
@@ -238,6 +242,12 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 	out, err := a.createText(dst)
 	if err != nil {
 		return nil, err
+	}
+	if reason != "" {
+		out.BeforeCommit(func() error {
+			printf(a.err, "%s: weft writes the trace to %s, because %s\n", asked, dst, reason)
+			return nil
+		})
 	}
 	if newFolder != "" {
 		out.AtEnd(func() { os.Remove(newFolder) }) // succeeds only if the folder is empty

@@ -9,8 +9,9 @@ import (
 )
 
 // TestCollectivesOnSelf checks that operations of several locations on MPI_COMM_SELF are separate. OTF2 has one
-// definition for all of these communicators. No location waits, no clock is wrong, and in OTF the matching ids of
-// the operations differ. OTF2's own writer has written the archive (testdata/programs/self.py).
+// definition for all of these communicators, and plain traces of other formats have its name. No location waits, no
+// clock is wrong, and in OTF the matching ids of the operations differ. OTF2's own writer has written the archive
+// (testdata/programs/self.py).
 func TestCollectivesOnSelf(t *testing.T) {
 	python, dir := pythonOTF2(t), t.TempDir()
 	path, otf := filepath.Join(dir, "in", "traces.otf2"), filepath.Join(dir, "x.otf")
@@ -19,7 +20,11 @@ func TestCollectivesOnSelf(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	weft(t, 0, "convert", "-q", path, otf)
-	for _, path := range []string{path, otf} {
+	plain := []string{filepath.Join(dir, "plain.otf"), filepath.Join(t.TempDir(), "plain.pallas")}
+	for _, out := range plain {
+		weft(t, 0, "convert", "-q", "--plain", "--allow-loss", path, out)
+	}
+	for _, path := range append(plain, path, otf) {
 		if got := weft(t, 0, "check", path); !strings.Contains(got, "0 errors, 0 warnings") {
 			t.Errorf("check: found %s", got)
 		}
