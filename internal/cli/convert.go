@@ -33,7 +33,7 @@ func (a *app) convertCommand() *cobra.Command {
 standard input or output. At the end weft lists the data that other tools will not find
 in OUT. Such data is weft only (stored in a form that only weft reads), degraded (kept in
 another form) or lost. If anything would be lost, weft writes nothing and the exit code is
-1, unless --allow-loss is given.
+1, unless --allow-loss or --plain is given.
 
 --plain writes only data for which the format of OUT has records. Data that only weft could
 read is then lost, and weft lists it as lost.
