@@ -116,7 +116,7 @@ in which record or field.
 - *degraded*: the format stores the data in another form, which keeps the meaning.
 - *recomputed*: weft does not write the data, because it follows from the events.
 - *lost*: the format cannot store the data. ` + "`weft convert`" + ` then refuses to convert, unless
-  ` + "`--allow-loss`" + ` is set.
+  ` + "`--allow-loss` or `--plain`" + ` is set.
 
 The table that a conversion prints counts everything except the exact parts.
 
