@@ -220,3 +220,27 @@ func TestEndsFail(t *testing.T) {
 		t.Errorf("found %v after %d calls, expected the error after 1", err, calls)
 	}
 }
+
+// TestEqualEnds checks that operations which end together keep the order of their begins.
+func TestEqualEnds(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
+	a := r.Location("a")
+	for i := range uint64(20) {
+		r.Event(a, int64(i), trace.Collective, trace.NoRef, []uint64{i, 0, none, 8, 16, 20 - i})
+	}
+	var ends Ends
+	c := r.Batches(a)[0].Cursor()
+	for c.Next() {
+		ends.Add(&c, c.Ops())
+	}
+	next := uint64(0)
+	if err := ends.Until(20, func(c *trace.Cursor) error {
+		if c.Op(0) != next || c.Time() != 20 {
+			t.Errorf("found operation %d at %d, expected %d at 20", c.Op(0), c.Time(), next)
+		}
+		next++
+		return nil
+	}); err != nil || next != 20 {
+		t.Errorf("found %d ends and %v, expected 20", next, err)
+	}
+}
