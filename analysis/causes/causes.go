@@ -268,6 +268,19 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 	f.late.clear()
 }
 
+// passOn adds a share of the cost of pattern p to each wait of the late location, whose interval is x: part times the
+// length of the wait.
+func (f *finder) passOn(x *interval, p waitstate.Pattern, part float64) {
+	if x.lock >= 0 {
+		f.carried.add(x.location, x.lock, x.lock+1, share{p, part})
+	}
+	f.carried.add(x.location, x.from, x.to, share{p, part})
+	if x.openWaited > 0 {
+		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
+		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
+	}
+}
+
 // cost returns the cost of a path at a location.
 func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
 	return f.patterns[p].sums.At(path, location)

@@ -149,6 +149,27 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 	return waited
 }
 
+// excess returns the time by which the location of iv spent more in each path than that of other.
+func (iv *interval) excess(other *interval) float64 {
+	sum := 0.0
+	for _, path := range iv.paths {
+		if d := iv.times[path] - other.times[path]; d > 0 {
+			sum += float64(d)
+		}
+	}
+	return sum
+}
+
+// distribute calls add for each path in which the location of iv spent more time than that of other. The cost of a path
+// is cost, times its excess, divided by whole.
+func (iv *interval) distribute(other *interval, cost, whole float64, add func(path uint32, cost float64)) {
+	for _, path := range iv.paths {
+		if d := iv.times[path] - other.times[path]; d > 0 {
+			add(path-1, cost*float64(d)/whole) // NoPath has the index 0
+		}
+	}
+}
+
 // addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
 // the waits.
 func addWaits(l *history.Location, n int32, ignored waitstate.Pattern, add func(path uint32, time int64)) (

@@ -6,27 +6,6 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// excess returns the time by which the location of iv spent more in each path than that of other.
-func (iv *interval) excess(other *interval) float64 {
-	sum := 0.0
-	for _, path := range iv.paths {
-		if d := iv.times[path] - other.times[path]; d > 0 {
-			sum += float64(d)
-		}
-	}
-	return sum
-}
-
-// distribute calls add for each path in which the location of iv spent more time than that of other. The cost of a path
-// is cost, times its excess, divided by whole.
-func (iv *interval) distribute(other *interval, cost, whole float64, add func(path uint32, cost float64)) {
-	for _, path := range iv.paths {
-		if d := iv.times[path] - other.times[path]; d > 0 {
-			add(path-1, cost*float64(d)/whole) // NoPath has the index 0
-		}
-	}
-}
-
 // mostMeetings limits the number of synchronisations from which explainRest compares two locations.
 const mostMeetings = 16
 
@@ -131,17 +110,4 @@ func (f *finder) explainByWork(w *history.Wait, o *history.Opening, cost float64
 		f.carried.add(iv.location, iv.from, iv.to, share{pattern, cost / total})
 	}
 	iv.clear()
-}
-
-// passOn adds a share of the cost of pattern p to each wait of the late location, whose interval is x: part times the
-// length of the wait.
-func (f *finder) passOn(x *interval, p waitstate.Pattern, part float64) {
-	if x.lock >= 0 {
-		f.carried.add(x.location, x.lock, x.lock+1, share{p, part})
-	}
-	f.carried.add(x.location, x.from, x.to, share{p, part})
-	if x.openWaited > 0 {
-		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
-		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
-	}
 }

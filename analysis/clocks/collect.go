@@ -241,7 +241,7 @@ func (c *collector) read(l *locationReader) error {
 			}
 		case isCollective(kind):
 			l.members.processEvent(&k, true, func(s sequence, o operation) {
-				o.kind = c.ops.numbers.known(o.kind)
+				o.kind = c.ops.numbers.inOTF2(o.kind)
 				x.last = max(x.last, o.end)
 				c.ops.take(l, s, o)
 			})

@@ -316,9 +316,9 @@ type numbers struct {
 	found map[uint64]uint64 // numbers in OTF2 of the operations that the trace numbers itself
 }
 
-// known returns the number in OTF2 of the operation that has number n in the trace. It is Undefined if OTF2
+// inOTF2 returns the number in OTF2 of the operation that has number n in the trace. It is Undefined if OTF2
 // has no such operation.
-func (x *numbers) known(n uint64) uint64 {
+func (x *numbers) inOTF2(n uint64) uint64 {
 	if !x.defs.Conventions.OwnOperations {
 		return n
 	}
