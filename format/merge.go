@@ -14,9 +14,34 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	if len(streams) == 1 {
 		return deliverAll(ctx, streams[0], sink)
 	}
-	m := merger{streams: streams, heads: make([]head, len(streams))}
-	for i := range streams {
-		if err := m.fill(ctx, i); err != nil {
+	cursors, empty := make([]trace.Cursor, len(streams)), &trace.Batch{}
+	for i := range cursors {
+		cursors[i] = empty.Cursor()
+	}
+	return merge(ctx, len(streams), sink, func(i int, h *head, out *trace.Batch) error {
+		c := &cursors[i]
+		if out != nil {
+			out.AppendRow(c)
+		}
+		for !c.Next() {
+			b, err := streams[i](ctx)
+			if err != nil || b == nil {
+				h.done = true
+				return err
+			}
+			*c = b.Cursor()
+		}
+		h.time, h.order = c.Time(), c.Order()
+		return nil
+	})
+}
+
+// merge merges n sorted streams as [Merge] does. take appends the current event of stream i to out, unless out is nil.
+// Then it moves the stream to its next event, and sets h.
+func merge(ctx context.Context, n int, sink Sink, take func(i int, h *head, out *trace.Batch) error) error {
+	m := merger{heads: make([]head, n)}
+	for i := range m.heads {
+		if err := take(i, &m.heads[i], nil); err != nil {
 			return err
 		}
 	}
@@ -29,7 +54,10 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 		if h.done {
 			break
 		}
-		out.AppendRow(&h.c)
+		if err := take(w, h, out); err != nil {
+			return err
+		}
+		m.replay(w)
 		if out.Len() == trace.BatchRows {
 			if err := sink.Batch(out); err != nil {
 				return err
@@ -39,12 +67,6 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 				return err
 			}
 		}
-		if h.c.Next() {
-			h.set()
-		} else if err := m.fill(ctx, w); err != nil {
-			return err
-		}
-		m.replay(w)
 	}
 	if out.Len() > 0 {
 		return sink.Batch(out)
@@ -70,43 +92,17 @@ func deliverAll(ctx context.Context, next Stream, sink Sink) error {
 	}
 }
 
-// head is the next event of a stream. It has its own copies of the event's time and order, so that a
-// comparison reads only one cache line.
+// head is the time and order of the next event of a stream. done is set if there is none.
 type head struct {
 	time, order int64
 	done        bool
-	c           trace.Cursor
 }
-
-// set copies the time and order of the event.
-func (h *head) set() { h.time, h.order = h.c.Time(), h.c.Order() }
 
 // merger is a loser tree, which finds the earliest of the next events of all streams: tree[0] is the
 // stream with this event, and tree[1:] are the streams that lost the comparisons with other streams.
 type merger struct {
-	streams []Stream
-	heads   []head
-	tree    []int
-}
-
-// fill advances stream i to its next event.
-func (m *merger) fill(ctx context.Context, i int) error {
-	h := &m.heads[i]
-	for {
-		b, err := m.streams[i](ctx)
-		if err != nil {
-			return err
-		}
-		if b == nil {
-			h.done = true
-			return nil
-		}
-		h.c = b.Cursor()
-		if h.c.Next() {
-			h.set()
-			return nil
-		}
-	}
+	heads []head
+	tree  []int
 }
 
 // before reports whether the event of stream i comes before that of stream j.

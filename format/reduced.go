@@ -116,7 +116,16 @@ func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 		return err
 	}
 	defer x.Close()
-	return Merge(ctx, x.Streams(1<<18), sink)
+	readers := x.readers()
+	return merge(ctx, len(readers), sink, func(i int, h *head, out *trace.Batch) error {
+		r := &readers[i]
+		if out != nil {
+			r.appendTo(out)
+		}
+		err := r.advance()
+		h.time, h.order, h.done = r.time, r.order, r.code == nil
+		return err
+	})
 }
 
 // Reduced holds the events that a Reduction chose.
@@ -173,11 +182,37 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 // the given number of rows. Streams must be called only once, since a stream frees the events that it has
 // delivered.
 func (r *Reduced) Streams(rows int) []Stream {
-	streams := make([]Stream, len(r.lanes))
-	for i, l := range r.lanes {
-		streams[i] = (&reducedReader{lane: l, store: r.store, rows: max(8, min(256, rows/len(r.lanes)))}).next
+	readers, streams := r.readers(), make([]Stream, len(r.lanes))
+	for i := range readers {
+		x, started := &readers[i], false
+		b := &trace.Batch{}
+		streams[i] = func(context.Context) (*trace.Batch, error) {
+			var err error
+			if !started {
+				started, err = true, x.advance()
+			}
+			b.Reset(x.lane.location)
+			for err == nil && x.code != nil && b.Len() < max(8, min(256, rows/len(r.lanes))) {
+				x.appendTo(b)
+				err = x.advance()
+			}
+			if err != nil || b.Len() == 0 {
+				return nil, err
+			}
+			return b, nil
+		}
 	}
 	return streams
+}
+
+// readers returns a reader for each location with events, in the order of the locations.
+func (r *Reduced) readers() []reducedReader {
+	list := make([]reducedReader, len(r.lanes))
+	ordered := slices.ContainsFunc(r.lanes, func(l *reducedLane) bool { return l.ordered })
+	for i, l := range r.lanes {
+		list[i] = reducedReader{lane: l, store: r.store, ordered: ordered}
+	}
+	return list
 }
 
 // Close removes the temporary file.
@@ -414,69 +449,73 @@ func (r *reducedSink) flush(l *reducedLane) error {
 	return err
 }
 
-// reducedReader is the stream of a location's packed events.
+// reducedReader reads the packed events of a location, from memory or from the temporary file.
 type reducedReader struct {
-	lane  *reducedLane
-	store *chunks.Store
-	rows  int // rows per batch
-	chunk int // index of the next chunk to read
-	data  []byte
-	room  []byte // buffer for chunks from the file
-	time  int64
-	order int64
-	b     trace.Batch
+	lane    *reducedLane
+	store   *chunks.Store
+	ordered bool // the events of some locations have an order
+	chunk   int  // index of the next chunk to read
+	data    []byte
+	at      int    // index into data of the operands of the next event
+	room    []byte // buffer for chunks from the file
+	// time, order and code are those of the next event. code is nil before the first call of advance and after
+	// the last event.
+	time, order int64
+	code        *reducedCode
+	lastOrder   int64 // of the last event that has an order
 }
 
-// next returns the next batch of the location, from memory or from the temporary file, or nil after the last
-// one.
-func (r *reducedReader) next(context.Context) (*trace.Batch, error) {
-	if len(r.data) == 0 {
-		if r.chunk == len(r.lane.chunks) {
-			return nil, nil
+// number reads an unsigned number.
+func (r *reducedReader) number() uint64 {
+	if x := r.data[r.at]; x < 0x80 {
+		r.at++
+		return uint64(x)
+	}
+	x, n := binary.Uvarint(r.data[r.at:])
+	r.at += n
+	return x
+}
+
+// advance moves to the next event. The operands of the event before it must have been read.
+func (r *reducedReader) advance() error {
+	if r.at == len(r.data) {
+		if r.code = nil; r.chunk == len(r.lane.chunks) {
+			return nil
 		}
 		c := &r.lane.chunks[r.chunk]
 		r.chunk++
 		var err error
 		if r.data, err = r.store.Read(*c, &r.room); err != nil {
-			return nil, err
+			return err
 		}
 		r.store.Drop(c)
+		r.at = 0
 	}
-	b, data, codes := &r.b, r.data, *r.lane.codes
-	b.Reset(r.lane.location)
-	number := func() uint64 {
-		if x := data[0]; x < 0x80 {
-			data = data[1:]
-			return uint64(x)
-		}
-		x, n := binary.Uvarint(data)
-		data = data[n:]
-		return x
+	r.code = &(*r.lane.codes)[r.number()]
+	r.time += int64(r.number())
+	if r.order = 0; r.code.ordered {
+		d, n := binary.Varint(r.data[r.at:])
+		r.at += n
+		r.lastOrder += d
+		r.order = r.lastOrder
 	}
-	for row := 0; row < r.rows && len(data) > 0; row++ {
-		c := &codes[number()]
-		r.time += int64(number())
-		b.Time, b.Kind, b.Ref = append(b.Time, r.time), append(b.Kind, c.kind), append(b.Ref, c.ref)
-		if r.lane.ordered {
-			order := int64(0)
-			if c.ordered {
-				d, n := binary.Varint(data)
-				data = data[n:]
-				r.order += d
-				order = r.order
-			}
-			b.Order = append(b.Order, order)
-		}
-		if c.operands > 0 {
-			for range c.operands {
-				b.Op = append(b.Op, number()-1)
-			}
-			b.OpRow, b.OpEnd = append(b.OpRow, uint32(row)), append(b.OpEnd, uint32(len(b.Op)))
-		}
-		if c.derived {
-			b.MarkDerived()
-		}
+	return nil
+}
+
+// appendTo reads the operands of the next event, and appends the event to b.
+func (r *reducedReader) appendTo(b *trace.Batch) {
+	c := r.code
+	row := b.Add(r.lane.location, r.time, c.kind, c.ref)
+	if r.ordered {
+		b.Order = append(b.Order, r.order)
 	}
-	r.data = data
-	return b, nil
+	if c.operands > 0 {
+		for range c.operands {
+			b.Op = append(b.Op, r.number()-1)
+		}
+		b.OpRow, b.OpEnd = append(b.OpRow, row), append(b.OpEnd, uint32(len(b.Op)))
+	}
+	if c.derived {
+		b.MarkDerived()
+	}
 }
