@@ -96,6 +96,8 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 					v = trace.Undefined
 				} else if o.source == optionalLocation {
 					v = location(v)
+				} else if d.defs.Origin != "otf" { // the model has ranks
+					v = d.rootRank(d.location(v), communicator(r.Communicator))
 				}
 			case optionalCommunicator:
 				v = communicator(v)

@@ -374,6 +374,9 @@ func (lr *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error
 	case Comms:
 		i = d.defs.Communicator.Add(trace.Communicator{ID: id(v), Name: name, Set: trace.NoRef, Parent: trace.NoRef})
 	case Parameters:
+		if e.ID >= parameterString && e.ID <= parameterUnsigned {
+			named.Attrs = attrList("type", parameterTypes[e.ID-parameterString])
+		}
 		i = d.defs.Parameters.Add(named)
 	case Windows:
 		i = d.defs.Windows.Add(named)
@@ -543,6 +546,7 @@ func (lr *locationReader) addAttributes(e *Event) error {
 		} else if key == trace.NoRef {
 			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
 			d.defs.Attributes.At(key).ID = id(uint64(a.ID))
+			d.standIns[standIn{Attributes, uint64(a.ID)}] = true
 		}
 		value := trace.Value{Type: typ, Num: a.Value}
 		t := tableOf(uint64(a.Type))

@@ -41,6 +41,9 @@ func (m *model) Mended() (defects []trace.Defect) {
 		add(fmt.Sprintf("group %d of communicating locations with the id of another group", id),
 			"an id of its own; repair gives it one")
 	}
+	for _, id := range missingStrings(m.ranks, m.eachDefinition) {
+		add(fmt.Sprintf("definitions that name string %d", id), "its definition; repair adds it")
+	}
 	return defects
 }
 

@@ -142,6 +142,9 @@ func (e *encoder) rewrite(parts []*source) error {
 		if t, ok := ownTables[r.ID]; ok && r.Values[0] < undefined32 {
 			o.added.next[t] = max(o.added.next[t], r.Values[0]+1)
 		}
+		if e.defs.Repaired {
+			o.reserve(r)
+		}
 	})
 	e.assignIDs()
 	for _, p := range parts {
@@ -160,10 +163,7 @@ func (o *originalArchives) eachDefinition(do func(r *Record)) {
 		}
 		return
 	}
-	o.parts[0].m.a.Definitions(func(_ int64, r *Record) error { // the decoder reports damaged records
-		do(r)
-		return nil
-	})
+	o.parts[0].m.eachDefinition(do)
 }
 
 // defineMarkers writes the definitions of a part's markers that no earlier part contains.
@@ -479,6 +479,9 @@ var rawRanks = func() (l [len(eventTypes)][]int) {
 // communicating locations of all archives.
 func (e *encoder) fillOtherReferences(p *source, loc uint32) {
 	if p.index == nil {
+		if e.defs.Repaired {
+			e.useOthers()
+		}
 		return
 	}
 	for _, i := range rawRanks[e.event.ID] {
@@ -628,6 +631,9 @@ func (e *encoder) closeRewritten() error {
 		}
 		o.pruneStrings()
 	}
+	if d.Repaired {
+		e.defineMissingStrings()
+	}
 	hasClock := false
 	o.eachDefinition(func(r *Record) {
 		switch {
@@ -682,6 +688,7 @@ func (e *encoder) closeRewritten() error {
 		id := e.id(Locations, i)
 		define(defLocation, id, e.string(d.Locations.At(i).Label()), 1, e.w.Location(id).Count, group)
 	}
+	e.defineStandIns(define)
 	if e.err != nil {
 		return e.err
 	}

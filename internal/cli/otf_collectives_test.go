@@ -167,3 +167,22 @@ func TestPrunedBarrier(t *testing.T) {
 		}
 	}
 }
+
+// TestRootsInSnapshots adds a snapshot to an OTF trace that weft converted from OTF2, inside of a reduction whose root
+// is the first process, and filters the trace. otfprint must show the same open operations as before.
+func TestRootsInSnapshots(t *testing.T) {
+	requireOTFPrint(t)
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.otf"), filepath.Join(dir, "out.otf")
+	weft(t, exitGood, "convert", "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", in)
+	weft(t, exitGood, "otf", "snapshots", "--at", "@1037604733099", in)
+	weft(t, exitGood, "filter", "--not-kind", "metric", in, out)
+	var open [2][]string
+	for i, path := range []string{in, out} {
+		printed, _ := runTool(t, path, "otfprint", "--fullkeyvalue")
+		open[i] = regexp.MustCompile(`SnapBeginCollop: .*`).FindAllString(string(printed), -1)
+	}
+	if len(open[0]) != 2 || !strings.Contains(open[0][1], " root 1, ") || !slices.Equal(open[0], open[1]) {
+		t.Errorf("found %q, expected the operation of two processes with root 1 in %q", open[1], open[0])
+	}
+}

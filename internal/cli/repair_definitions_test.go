@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -43,6 +45,63 @@ func TestRepairDefinitions(t *testing.T) {
 			if err != nil || !regexp.MustCompile(`^\d{4}\n$`).Match(answer) {
 				t.Errorf("%s %s: the bindings say %q, %v; expected the number of events", name, flag, answer, err)
 			}
+		}
+	}
+}
+
+// TestRepairMissingDefinitions repairs archives that lack definitions to which their events and other definitions
+// refer. Repair defines each of them, as it reports, so that OTF2's Python bindings read all events whose locations
+// are defined.
+func TestRepairMissingDefinitions(t *testing.T) {
+	const original = "../../format/otf2/testdata/ok/heat2d-mt"
+	read := func(anchor string) string {
+		answer, err := exec.Command(pythonOTF2(t), "../../testdata/readotf2.py", anchor).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(answer))
+	}
+	all := read(original + "/traces.otf2")
+	definitions, err := os.ReadFile(original + "/traces.def")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cutOff := func(n int) []byte { return definitions[:n] }
+	before := func(text string) []byte { return cutOff(bytes.Index(definitions, []byte(text))) }
+	without := bytes.Clone(definitions)
+	at := bytes.Index(definitions, []byte("MPI_Cart_create"))
+	id := strconv.Itoa(int(without[at-1]))
+	without[at-1] = 250 // nothing refers to this id
+	for _, x := range []struct {
+		name        string
+		definitions []byte
+		events      string // that the bindings read
+		defined     string // by otf2-print
+	}{
+		{"locations, regions and all after them", cutOff(90), "0", `"nothing"`},
+		{"regions and all after them", before("MPI_Cart_create"), all, `"undefined region 0"`},
+		{"metrics, communicators, parameters", before("minor faults"), all, `"undefined metric 0/1"`},
+		{"the last parameter", before("minus rank"), all, `"undefined parameter 0"`},
+		{"a string", without, all, `Name: "undefined string ` + id + `"`},
+	} {
+		dir := t.TempDir()
+		in, out := filepath.Join(dir, "traces.otf2"), filepath.Join(dir, "sound.otf2")
+		if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "traces.def"), x.definitions, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		text := weft(t, exitGood, "repair", in, out)
+		if x.name == "a string" && !strings.Contains(text, "repair.definition: found definitions that name string "+id) {
+			t.Errorf("found no line about string %s in\n%s", id, text)
+		}
+		if got := read(out); got != x.events {
+			t.Errorf("without %s: the bindings say %q, expected %s events", x.name, got, x.events)
+		}
+		printed, _ := runTool(t, out, "otf2-print", "-A")
+		if printed != nil && !strings.Contains(string(printed), x.defined) {
+			t.Errorf("without %s: otf2-print shows no %s", x.name, x.defined)
 		}
 	}
 }
