@@ -602,7 +602,7 @@ pageTests("the page: selection", (check) => {
     }
   });
 
-  check("a field keeps the focus and the typed text while its table is computed again", async ({ page, open, ready }) => {
+  check("a field keeps the focus and its text while its table is computed again", async ({ page, open, ready }) => {
     await open("#t=a1&p=calls");
     const threshold = page.getByLabel("Shortest call that is listed");
     await page.getByLabel("Region whose calls are listed").fill("compute");
