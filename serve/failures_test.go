@@ -80,6 +80,22 @@ func TestAnswersAfterChange(t *testing.T) {
 	}
 }
 
+// TestFailureAfterChange checks that an analysis that fails because an open file has become shorter since the
+// trace was indexed asks to wait for the new index (409), as docs/viewer.md says.
+func TestFailureAfterChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.etf")
+	writeGenerated(t, path, 3000)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	get(t, s, api+"/calltree") // opens the file
+	if err := os.Truncate(path, 20_000); err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(s, "GET", api+"/structure"); w.Code != 409 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
 // TestFailedForNow checks that the server indexes a trace again after a failure because of a full disk, but
 // not after a failure because of a defect of the trace.
 func TestFailedForNow(t *testing.T) {

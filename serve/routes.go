@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -355,8 +356,8 @@ func (s *Server) analyse(r *http.Request, x *traceIndex, name string, f func(con
 	return s.answers.get(r.Context(), name, func(ctx context.Context) ([]byte, error) {
 		body, err := f(ctx)
 		for e, v := range views {
-			if err == nil {
-				err = e.checkUnchanged(v)
+			if ctx.Err() == nil {
+				err = cmp.Or(e.checkUnchanged(v), err) // the change may be the reason of err
 			}
 		}
 		return body, err

@@ -29,6 +29,7 @@ type configureReport struct {
 		Ids string
 	}
 	OnlyLink, All bool
+	Colors        []string
 	Link          string
 	Calls         struct{ Rows, Panels []string }
 	Count         int
@@ -57,6 +58,11 @@ func TestConfigure(t *testing.T) {
 		"calls": attrs.url + "~;rows=u32"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
+	}
+	// the trace has the attributes id and name; spans also have names
+	if found := fmt.Sprint(out.Colors); found != "[by region by group of regions by name by row by attribute id "+
+		"by attribute name]" {
+		t.Errorf("found the colours %s, expected each once", found)
 	}
 	h := out.Heights
 	if len(h.Lanes) < 2 || slices.Min(h.Lanes) != slices.Max(h.Lanes) {

@@ -326,7 +326,7 @@ export class Address {
       out.highlight = null;
     }
     if (s.panel !== undefined && !this.view.panels().includes(s.panel)) {
-      this.wrong.push([cutShort(`p=${s.panel}`), "the first table is shown"]);
+      this.wrong.push([cutShort(`p=${s.panel}`), "the profile is shown"]);
       out.panel = initialState.panel;
     }
     return out;

@@ -156,7 +156,8 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
         ["group", "by group of regions"],
         ["name", "by name"],
         ["track", "by row"],
-        ...attributes.map(([a, text]) => [attributePrefix + a, text] as const),
+        // an attribute may be called "name"
+        ...names.map((a) => [attributePrefix + a, `by attribute ${printable(a)}`] as const),
       ],
       now.color,
       (v) => (choice.color = v),

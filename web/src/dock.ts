@@ -2,7 +2,7 @@
 // trace.
 import { errorText, isAbort, ranges } from "./api";
 import type { App } from "./app";
-import { button, count, el, name, select, setText } from "./dom";
+import { button, count, el, name, replaceContent, select, setText } from "./dom";
 import type { Lane } from "./lane";
 import { cancel, callLater } from "./timers";
 import { inSlices, type Run } from "./slices";
@@ -270,7 +270,7 @@ export class Dock {
       // keep the old bar until the new panel is ready, so that the page does not jump
       if (made) await made;
       if (abort.signal.aborted) return;
-      this.body.replaceChildren(body);
+      replaceContent(this.body, body);
     } catch (e) {
       if (isAbort(e) || abort.signal.aborted) return;
       this.csvMaker = null;
@@ -311,7 +311,7 @@ export class Dock {
       ? `${what}: outside of this trace, which ends at ${exact(c.lane.length, c.lane.clock)}`
       : `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
     this.ranged = c.ranged;
-    this.scopeBar.replaceChildren(...this.scopeParts(p, text, c.ranged), this.bar);
+    replaceContent(this.scopeBar, ...this.scopeParts(p, text, c.ranged), this.bar);
   }
 
   /** chosen returns all choices of a panel as one text. */

@@ -59,6 +59,28 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
+/**
+ * replaceContent replaces the content of e. If a field in e has the focus, the field with the same label in the new
+ * content gets the focus and the text that has been typed.
+ */
+export function replaceContent(e: HTMLElement, ...children: HTMLElement[]): void {
+  const fields = "input, select, textarea",
+    old = e.querySelector<HTMLElement>(`:is(${fields}):focus`),
+    typed = old instanceof HTMLInputElement && ["text", "search"].includes(old.type) ? old : null,
+    selected = [typed?.selectionStart ?? 0, typed?.selectionEnd ?? 0] as const;
+  e.replaceChildren(...children);
+  const label = old?.getAttribute("aria-label") ?? null,
+    field = [...e.querySelectorAll<HTMLElement>(fields)].find((x) => x.getAttribute("aria-label") === label);
+  if (label === null || !field) return;
+  field.focus({ preventScroll: true });
+  if (!typed || !(field instanceof HTMLInputElement)) return;
+  const changed = field.value !== typed.value;
+  field.value = typed.value;
+  field.setSelectionRange(...selected);
+  // the browser sends no events for a text that a program has set
+  if (changed) for (const event of ["input", "change"]) field.dispatchEvent(new Event(event));
+}
+
 /** nameless is the text in place of an empty name. */
 export const nameless = "no name";
 

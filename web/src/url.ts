@@ -139,7 +139,7 @@ const fragmentKeys: Readonly<Record<string, string>> = {
   wa: "waiting time is not hatched",
   align: "traces begin together",
   shift: "that trace is not shifted",
-  p: "the first table is shown",
+  p: "the profile is shown",
   d: "the tables have their usual height",
   theme: "colours follow the system",
   v: "the table is as it is by itself",

@@ -3,7 +3,7 @@ import { csv, fileName } from "../src/export";
 import { ranges } from "../src/api";
 import { accessibleName, printable } from "../src/dom";
 import { valid } from "../src/notes";
-import { withoutRounding } from "../src/panels/counters";
+import { formatValue, withoutRounding } from "../src/panels/counters";
 
 test("CSV quotes the cells that need it", () => {
   expect(
@@ -62,4 +62,15 @@ test("the accessible name of a control has the symbols of a name, and no pictogr
   expect(accessibleName("next ▶", "Next span")).toBe("Next span");
   expect(accessibleName("View…", "What colours stand for")).toBe("View: What colours stand for");
   expect(accessibleName("✕", "Close")).toBe("Close");
+});
+
+test("values have six digits, and a space between thousands like all numbers", () => {
+  const thin = "\u202F";
+  expect([36389.68, -1464190.25, 0.03125, 42, 1.5e21].map(formatValue)).toEqual([
+    `36${thin}389.7`,
+    `−1${thin}464${thin}190`,
+    "0.03125",
+    "42",
+    "1.5e+21",
+  ]);
 });

@@ -601,4 +601,24 @@ pageTests("the page: selection", (check) => {
       await ready();
     }
   });
+
+  check("a field keeps the focus and its text while its table is computed again", async ({ page, open, ready }) => {
+    await open("#t=a1&p=calls");
+    const threshold = page.getByLabel("Shortest call that is listed");
+    await page.getByLabel("Region whose calls are listed").fill("compute");
+    await page.keyboard.press("Tab");
+    // the change of the region replaces the fields now, or while the text is being typed
+    await page.keyboard.type("> 2");
+    await ready();
+    await page.keyboard.type("0 ms");
+    for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowLeft");
+    await page.getByLabel("Region whose calls are listed").evaluate((e) => e.dispatchEvent(new Event("change")));
+    await ready();
+    await page.keyboard.type("5");
+    expect(await threshold.inputValue()).toBe("> 250 ms");
+    expect(await threshold.evaluate((e) => e === document.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await ready();
+    expect(decodeURIComponent(page.url())).toContain("calls.least:>+250+ms");
+  });
 });

@@ -208,7 +208,8 @@ pageTests("the page", (check) => {
       expect(await fits("t=a1&s=0.9999.0.5")).toContain("nothing is selected: there is no such row");
       expect(await fits("t=a1&h=0/t9999")).toContain("there is no such row");
       expect(await fits("t=a1&hl=nothing")).toContain("there is no such region");
-      expect(await fits("t=a1&p=nothing")).toContain("the first table is shown");
+      expect(await fits("t=a1&p=nothing")).toContain("the profile is shown");
+      expect(await page.getByRole("tab", { selected: true }).innerText()).toBe("Profile");
       expect(await fits("t=a1&r=-9~-5&at=-5")).toMatch(/no range is selected.*no place is marked/);
       expect(await fits("t=a1&k=0.1.5.9")).toContain("there is no such message");
       expect(await fits("t=a1&w=100~90000")).toBe("");

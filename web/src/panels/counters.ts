@@ -20,7 +20,7 @@ export function formatValue(x: number | undefined): string {
   if (x === undefined) return "–";
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return (x < 0 ? "−" : "") + count(Math.abs(x));
   const v = Number(x.toPrecision(6));
-  return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
+  return (v < 0 ? "−" : "") + String(Math.abs(v)).replace(/^\d+(?=\.|$)/, (n) => count(Number(n)));
 }
 
 /** withoutRounding rounds a computed value to 15 digits. That removes rounding errors. */

@@ -73,6 +73,10 @@ export async function run(input, open) {
       await anew;
       await w.ready();
     };
+  await opener.click();
+  const dialog = w.page.getByRole("dialog");
+  out.colors = await dialog.getByLabel("Colours of spans", { exact: true }).locator("option").allTextContents();
+  await w.page.keyboard.press("Escape");
   await choose([
     ["Colours of spans", "=id"],
     ["Names in spans", "name"],
