@@ -69,7 +69,7 @@ classes, NEAREST is the class with the least distance.`,
 					return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
 				}
 				x := behaviourResult{in.heading(), classes}
-				return x, func() error { a.printBehaviours(x.Behaviours, flags.top); return nil }, nil
+				return x, func() error { a.printBehaviours(x.Behaviours, comparedIn(opt), flags.top); return nil }, nil
 			})
 		},
 	}
@@ -81,11 +81,12 @@ classes, NEAREST is the class with the least distance.`,
 	return c
 }
 
-// printBehaviours prints the classes of objects.
-func (a *app) printBehaviours(x *distance.Behaviours, top int) {
-	fmt.Fprintf(a.out, "%s, %s, %s\n\n", plural.Of(x.Objects, "object"), plural.Of(x.Claims, "claim"),
+// printBehaviours prints the classes of objects. compared is the result of comparedIn.
+func (a *app) printBehaviours(x *distance.Behaviours, compared string, top int) {
+	fmt.Fprintf(a.out, "%s, %s, %s\n\n", plural.Of(x.Objects, "object"), plural.Of(x.Claims, compared),
 		plural.Of(len(x.Classes), "class", "classes"))
-	header := table.Row{"class", "objects", "claims each", "from the usual one", "nearest", "representative", "others"}
+	header := table.Row{"class", "objects", compared + "s each", "from the usual one", "nearest", "representative",
+		"others"}
 	printTable(a.out, header, len(x.Classes), top, func(i int) table.Row {
 		c := &x.Classes[i]
 		nearestTo := ""
@@ -105,7 +106,7 @@ func (a *app) printBehaviours(x *distance.Behaviours, top int) {
 		}
 		if c.Usual > 0 {
 			fmt.Fprintf(a.out, "\nclass %d (%s):\n", i+1, plain(c.Representative))
-			a.printDifference(c.Difference, "usual", "here")
+			a.printDifference(c.Difference, compared, "usual", "here")
 		}
 	}
 }

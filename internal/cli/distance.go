@@ -82,8 +82,10 @@ claims need this flag. --region compares only the claims or calls of these regio
 func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags) error {
 	var reference *distance.Set
 	x := distanceResult{Traces: []distanceFrom{}}
+	opt := distance.Options{Labels: flags.labels, Calls: flags.calls}
+	compared := comparedIn(opt)
 	for i, path := range args {
-		s, h, err := a.scanClaims(ctx, path, flags, distance.Options{Labels: flags.labels, Calls: flags.calls})
+		s, h, err := a.scanClaims(ctx, path, flags, opt)
 		if err != nil {
 			return err
 		}
@@ -100,7 +102,7 @@ func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags)
 	if flags.asJSON {
 		return a.writeJSON(a.out, x)
 	}
-	printTable(a.out, table.Row{"trace", "claims", "distance", "claims only here", "only in the reference",
+	printTable(a.out, table.Row{"trace", compared + "s", "distance", compared + "s only here", "only in the reference",
 		"successions only here", "only in the reference"}, len(x.Traces), 0, func(i int) table.Row {
 		t := &x.Traces[i]
 		return table.Row{t.Path, t.Claims, t.Distance, t.Second.NodeCount, t.First.NodeCount, t.Second.EdgeCount,
@@ -111,7 +113,7 @@ func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags)
 			continue
 		}
 		printf(a.out, "\n%s:\n", t.Path)
-		a.printDifference(t.Difference, "reference", "here")
+		a.printDifference(t.Difference, compared, "reference", "here")
 	}
 	return nil
 }
@@ -187,8 +189,16 @@ func attributeHint(d *trace.Definitions, name string) string {
 	return nearest.Hint(name, names)
 }
 
-// printDifference prints the claims and successions that only one of two lists has.
-func (a *app) printDifference(d *distance.Difference, first, second string) {
+// comparedIn returns the word for what is compared with some options: "claim" or "call".
+func comparedIn(opt distance.Options) string {
+	if opt.Calls {
+		return "call"
+	}
+	return "claim"
+}
+
+// printDifference prints the claims or calls, and the successions, that only one of two lists has.
+func (a *app) printDifference(d *distance.Difference, compared, first, second string) {
 	for _, s := range []struct {
 		name string
 		*distance.Differences
@@ -210,7 +220,7 @@ func (a *app) printDifference(d *distance.Difference, first, second string) {
 			}
 			printf(a.out, "  only %s, %s: %s%s\n", s.name, what, strings.Join(list, "; "), more)
 		}
-		line("claims", nodes, s.NodeCount)
+		line(compared+"s", nodes, s.NodeCount)
 		line("successions", edges, s.EdgeCount)
 	}
 }

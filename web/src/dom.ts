@@ -77,8 +77,11 @@ export function replaceContent(e: HTMLElement, ...children: HTMLElement[]): void
   const changed = field.value !== typed.value;
   field.value = typed.value;
   field.setSelectionRange(...selected);
-  // the browser sends no events for a text that a program has set
-  if (changed) for (const event of ["input", "change"]) field.dispatchEvent(new Event(event));
+  if (!changed) return;
+  field.dataset.kept = typed.value;
+  // The browser sends no events for a text that a program has set. A text that the content does not take is sent once.
+  if (typed.dataset.kept === typed.value) return;
+  for (const event of ["input", "change"]) field.dispatchEvent(new Event(event));
 }
 
 /** nameless is the text in place of an empty name. */

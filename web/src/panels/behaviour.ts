@@ -12,6 +12,11 @@ import { chooser, usualChoice } from "./objects";
 import { type Column, makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
+/** comparedIn returns what is compared for a choice of objects. */
+function comparedIn(choice: string): "claim" | "call" {
+  return choice.startsWith("by ") ? "claim" : "call";
+}
+
 /** queryOf returns the parameters for a choice of objects, or null if the choice is not complete. */
 function queryOf(choice: string, labels: string): Record<string, string | undefined> | null {
   const label = labels === "" ? undefined : labels;
@@ -82,14 +87,14 @@ export const behaviourSource: Source = {
 /** Row is a class with its index. */
 type Row = BehaviourClass & { index: number };
 
-/** columns holds the columns of the table of classes. */
-const columns: readonly Column<Row>[] = [
+/** columnsFor returns the columns of the table of classes. */
+const columnsFor = (compared: string): readonly Column<Row>[] => [
   { title: "class", show: (c) => String(c.index + 1), sort: (c) => c.index, csv: (c) => c.index + 1 },
   { title: "objects", show: (c) => count(c.objects), sort: (c) => c.objects, csv: (c) => c.objects },
-  { title: "claims each", show: (c) => count(c.claims), sort: (c) => c.claims, csv: (c) => c.claims },
+  { title: `${compared}s each`, show: (c) => count(c.claims), sort: (c) => c.claims, csv: (c) => c.claims },
   {
     title: "from the usual one",
-    hint: "claims and successions that only one of both has",
+    hint: `${compared}s and successions that only one of both has`,
     show: (c) => count(c.usual),
     sort: (c) => c.usual,
     csv: (c) => c.usual,
@@ -141,15 +146,16 @@ export function behaviour(): Panel {
         return;
       }
       const usual = r.classes[r.usual],
+        compared = comparedIn(of),
         why = el("div", { class: "reasons", aria: { live: "polite" } });
       const explain = (c: BehaviourClass): void => {
         why.replaceChildren(
           el("h2", {}, printable(`${c.representative}: ${count(c.usual)} from the usual one, ${usual.representative}`)),
-          differenceLists(app, c.difference, { lane, name: "usual" }, { lane, name: "here" }),
+          differenceLists(app, c.difference, compared, { lane, name: "usual" }, { lane, name: "here" }),
         );
       };
       const t = makeTable<Row>(
-        columns,
+        columnsFor(compared),
         r.classes.map((c, index) => ({ ...c, index })),
         {
           order: 0,
@@ -176,7 +182,7 @@ export function behaviour(): Panel {
         el(
           "p",
           {},
-          `${countWords(r.objects, "object")}, ${countWords(r.claims, "claim")}, ` +
+          `${countWords(r.objects, "object")}, ${countWords(r.claims, compared)}, ` +
             countWords(r.classes.length + r.left, "class", "classes"),
         ),
         t.element,

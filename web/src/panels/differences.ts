@@ -51,12 +51,13 @@ export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
 }
 
 /**
- * differenceLists describes a difference in the words of the command line. A click on a claim, or
- * on a pair of successive claims, moves the time line there.
+ * differenceLists describes a difference in the words of the command line. A click on a claim or
+ * call, or on a pair of successive ones, moves the time line there.
  */
 export function differenceLists(
   app: App,
   d: Difference,
+  compared: "claim" | "call",
   first: { lane: Lane; name: string },
   second: { lane: Lane; name: string },
 ): HTMLElement {
@@ -85,7 +86,7 @@ export function differenceLists(
   const lines = (side: { lane: Lane; name: string }, s: Side): (HTMLElement | null)[] => [
     line(
       side,
-      "claims",
+      `${compared}s`,
       s.nodeCount,
       s.nodes.map((c) => ({ text: c.label, of: [c] })),
     ),

@@ -18,6 +18,11 @@ function callsOf(app: App): boolean {
   return of === undefined ? !app.lanes.every(hasClaims) : of === "calls";
 }
 
+/** comparedIn returns what the panel compares. */
+function comparedIn(app: App): "claim" | "call" {
+  return callsOf(app) ? "call" : "claim";
+}
+
 /** requestDistance requests the distance of a trace from the first one. */
 function requestDistance(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
   const time = timeOf(app, "distance"),
@@ -55,7 +60,9 @@ export const distanceSource: Source = {
     const { difference: d, distance } = await requestDistance(app, lane, signal);
     const one = (l: Lane, side: typeof d.first, tone: Tone, where: string): Extra => ({
       lane: l.index,
-      title: `only ${where}: ${side.nodeCount} claims, ${side.edgeCount} successions; distance ${distance}`,
+      title:
+        `only ${where}: ${countWords(side.nodeCount, comparedIn(app))}, ${side.edgeCount} successions; ` +
+        `distance ${distance}`,
       rows: [{ label: `only ${where}`, level: 0, bars: barsOf(side, tone, where) }],
       marks: marksOf(side, tone),
     });
@@ -72,8 +79,8 @@ function numberColumn(title: string, f: (r: Row) => number): Column<Row> {
   return { title, show: (r) => count(f(r)), sort: f, csv: f };
 }
 
-/** columns holds the columns of the table of traces. */
-const columns: readonly Column<Row>[] = [
+/** columnsFor returns the columns of the table of traces. */
+const columnsFor = (compared: string): readonly Column<Row>[] => [
   {
     title: "trace",
     text: true,
@@ -81,10 +88,10 @@ const columns: readonly Column<Row>[] = [
     sort: (r) => r.lane.title,
     csv: (r) => r.lane.title,
   },
-  numberColumn("claims", (r) => r.claims),
+  numberColumn(`${compared}s`, (r) => r.claims),
   numberColumn("distance", (r) => r.distance),
-  numberColumn("claims only here", (r) => r.difference.second.nodeCount),
-  numberColumn("claims only in the reference", (r) => r.difference.first.nodeCount),
+  numberColumn(`${compared}s only here`, (r) => r.difference.second.nodeCount),
+  numberColumn(`${compared}s only in the reference`, (r) => r.difference.first.nodeCount),
   numberColumn("successions only here", (r) => r.difference.second.edgeCount),
   numberColumn("successions only in the reference", (r) => r.difference.first.edgeCount),
 ];
@@ -127,14 +134,21 @@ export function distance(): Panel {
         tools.body.append(el("p", { class: "faint" }, `There is no distance: ${printable(missing)}.`));
         return;
       }
-      const rows = answers.map((a, i): Row => ({ ...a, lane: others[i] })),
+      const compared = comparedIn(app),
+        rows = answers.map((a, i): Row => ({ ...a, lane: others[i] })),
         why = el("div", { class: "reasons", aria: { live: "polite" } });
       const explain = (r: Row): void =>
         why.replaceChildren(
           el("h2", {}, printable(`${r.lane.title}: distance ${r.distance}`)),
-          differenceLists(app, r.difference, { lane: app.lanes[0], name: "reference" }, { lane: r.lane, name: "here" }),
+          differenceLists(
+            app,
+            r.difference,
+            compared,
+            { lane: app.lanes[0], name: "reference" },
+            { lane: r.lane, name: "here" },
+          ),
         );
-      const t = makeTable<Row>(columns, rows, {
+      const t = makeTable<Row>(columnsFor(compared), rows, {
         order: 2,
         memory: tools,
         run: tools.run,
@@ -156,7 +170,7 @@ export function distance(): Panel {
         el(
           "p",
           {},
-          `The reference is ${printable(app.lanes[0].title)}, with ${countWords(rows[0].reference, "claim")}.`,
+          `The reference is ${printable(app.lanes[0].title)}, with ${countWords(rows[0].reference, compared)}.`,
         ),
         t.element,
         why,
