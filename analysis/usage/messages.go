@@ -13,15 +13,14 @@ import (
 func (l *Little) messageObjects() (list []Object, incomplete int64) {
 	x := l.messages.Result()
 	incomplete = x.SendsUnmatched + x.ReceivesUnmatched
-	pairs := slices.Clone(l.pairs)
-	slices.SortFunc(pairs, func(a, b messages.Pair) int {
+	slices.SortFunc(l.pairs, func(a, b messages.Pair) int {
 		return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Source, b.Source),
 			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Received, b.Received))
 	})
 	type channel struct{ source, destination uint32 }
 	sent := map[channel]int{} // number of messages
-	list = make([]Object, 0, len(pairs))
-	for _, p := range pairs {
+	list = make([]Object, 0, len(l.pairs))
+	for _, p := range l.pairs {
 		k := channel{p.Source, p.Destination}
 		sent[k]++
 		if p.Received < p.Sent {
