@@ -25,11 +25,13 @@ func shorten(s string, length int) string {
 		}
 		return r
 	}, s)
-	if n := 0; len(s) > length {
-		for i := range s {
-			if n++; n == length {
-				return s[:i] + "…"
-			}
+	n, last := 0, 0 // number of characters, and the begin of the last one that may be shown
+	for i := range s {
+		switch n++; {
+		case n == length:
+			last = i
+		case n > length:
+			return s[:last] + "…"
 		}
 	}
 	return s

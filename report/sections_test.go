@@ -49,9 +49,18 @@ func lines(s section) (l []string) {
 	return l
 }
 
-// expectLines compares the lines of a section.
+// expectLines compares the lines of a section. In columns of numbers, all cells must be numbers.
 func expectLines(t *testing.T, s section, want ...string) {
 	t.Helper()
+	for _, x := range s.Tables {
+		for _, row := range x.Rows {
+			for i, c := range row {
+				if x.Head[i].Number && c.Text != "" && !c.Number {
+					t.Errorf("found %q in a column of numbers", c.Text)
+				}
+			}
+		}
+	}
 	if got := lines(s); !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -284,6 +293,9 @@ func TestLocationsSection(t *testing.T) {
 // TestHead checks the line below the title, the window and the key numbers.
 func TestHead(t *testing.T) {
 	r := handReport()
+	if f := r.figures(); len(f) != 2 {
+		t.Errorf("found the key numbers %v, expected the duration and the number of errors", f)
+	}
 	to, from := int64(1040), int64(1010)
 	for _, x := range []struct {
 		from, to *int64
