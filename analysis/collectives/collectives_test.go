@@ -388,3 +388,30 @@ func TestCommunicatorsOfOneName(t *testing.T) {
 		t.Errorf("labels: found %q, expected %q", labels, want)
 	}
 }
+
+// TestComplete checks that a part is complete when all three members have come to the operation that begins in the
+// window, and all calls that begin in it have ended.
+func TestComplete(t *testing.T) {
+	d := defs(3)
+	p := New(d, Options{Window: &trace.Window{From: 10, To: 20}})
+	for i, x := range []struct {
+		rows     []testtrace.Row
+		complete bool
+	}{
+		{callRows(0, 1, 2, 0, 0, none, 0, 0), true}, // before the window
+		{join(callRows(1, 3, 4, 0, 0, none, 0, 0), callRows(2, 3, 4, 0, 0, none, 0, 0)), true},
+		{[]testtrace.Row{row(0, 10, trace.CollectiveBegin)}, false},
+		{[]testtrace.Row{row(0, 12, trace.CollectiveEnd, 0, 0, none, 0, 0)}, false},
+		{callRows(1, 11, 12, 0, 0, none, 0, 0), false},
+		{[]testtrace.Row{row(2, 30, trace.CollectiveBegin)}, false}, // the member comes after the window
+		{[]testtrace.Row{row(2, 31, trace.CollectiveEnd, 0, 0, none, 0, 0)}, true},
+		{callRows(0, 40, 41, 0, 0, none, 0, 0), true}, // another operation, after the window
+	} {
+		if err := p.Batch(testtrace.Mixed(d, x.rows)); err != nil {
+			t.Fatal(err)
+		}
+		if found := p.Complete(); found != x.complete {
+			t.Errorf("step %d: found %v, expected %v", i, found, x.complete)
+		}
+	}
+}

@@ -57,6 +57,9 @@ func TestTransfers(t *testing.T) {
 		{"nobody known, no number", nil, []testtrace.Row{
 			in(0, 1, 10, trace.RMAPut, none, none, none), in(0, 1, 20, trace.RMACompleteBlocking, none),
 		}, "1--1 put 1/0 0(0 0 0) 1/0"},
+		{"a location that the trace does not have", nil, []testtrace.Row{
+			in(0, 0, 10, trace.RMAPut, 2, 3, 1), in(0, 0, 12, trace.RMACompleteBlocking, 1),
+		}, "0--1 put 1/3 1(2 2 2) 1/3"},
 		{"a window counts what begins in it", &trace.Window{From: 10, To: 20}, []testtrace.Row{
 			in(0, 0, 9, trace.RMAPut, 1, 1, 1), in(0, 0, 10, trace.RMAPut, 1, 2, 2), in(0, 0, 19, trace.RMAPut, 1, 4, 3),
 			in(0, 0, 20, trace.RMAPut, 1, 8, 4),
@@ -88,6 +91,43 @@ func TestTransfers(t *testing.T) {
 			if got := lines(p.Result()); got != test.want {
 				t.Errorf("%s: found %s, expected %s", test.what, got, test.want)
 			}
+		}
+	}
+}
+
+// TestComplete checks that a part is complete while no transfer is open that began in its window.
+func TestComplete(t *testing.T) {
+	d := testtrace.Defs(1, 0, 0)
+	p := New(d, Options{Window: &trace.Window{From: 10, To: 20}})
+	for _, x := range []struct {
+		time     int64
+		kind     trace.Kind
+		ops      []uint64
+		complete bool
+	}{{5, trace.RMAPut, []uint64{0, 8, 1}, true}, {10, trace.RMAPut, []uint64{0, 8, 2}, false},
+		{11, trace.RMACompleteBlocking, []uint64{1}, false}, {25, trace.RMACompleteBlocking, []uint64{2}, true}} {
+		err := p.Batch(testtrace.Mixed(d, []testtrace.Row{{Time: x.time, Kind: x.kind, Ops: x.ops}}))
+		if err != nil || p.Complete() != x.complete {
+			t.Errorf("at %d: found %v, %v, expected %v", x.time, p.Complete(), err, x.complete)
+		}
+	}
+}
+
+// TestMergeErrors checks that parts of other traces, of other windows and of the same location are refused.
+func TestMergeErrors(t *testing.T) {
+	d := testtrace.Defs(2, 0, 0)
+	part := func(d *trace.Definitions, w *trace.Window) *Part {
+		p := New(d, Options{Window: w})
+		err := p.Batch(testtrace.Mixed(d, []testtrace.Row{{Time: 1, Kind: trace.RMAPut, Ops: []uint64{1, 8, 1}}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for what, other := range map[string]*Part{"another trace": part(testtrace.Defs(2, 0, 0), nil),
+		"another window": part(d, &trace.Window{From: 0, To: 2}), "the same location": part(d, nil)} {
+		if err := part(d, nil).Merge(other); err == nil {
+			t.Errorf("merged a part of %s", what)
 		}
 	}
 }

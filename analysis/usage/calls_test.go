@@ -118,3 +118,55 @@ func TestMessagesAsObjects(t *testing.T) {
 		expectNear(t, "area of throughput", r.Throughput.Integral(), 3)
 	}
 }
+
+// TestVisitsAsObjects checks that each visit of a chosen region is an object, with its number at its location, whether
+// it is inside of another visit of the region or not. Neither visits without an end count nor ends without a visit.
+func TestVisitsAsObjects(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
+	a, b := rec.Location("a"), rec.Location("b")
+	step, other := rec.Region("step"), rec.Region("other")
+	rec.Leave(a, 1, step)
+	rec.Enter(a, 2, step)
+	rec.Enter(a, 3, other)
+	rec.Enter(a, 4, step)
+	rec.Leave(a, 6, step)
+	rec.Leave(a, 7, other)
+	rec.Leave(a, 9, step)
+	rec.Enter(a, 10, step)
+	rec.Enter(b, 3, trace.NoRef)
+	rec.Leave(b, 4, trace.NoRef)
+	rec.Enter(b, 5, step)
+	rec.Leave(b, 5, step)
+	e := format.Recorded(rec)
+	opt := LittleOptions{Visits: func(region uint32) bool { return region == step }}
+	whole := NewLittle(e.Defs(), opt)
+	parts := [2]format.Sink{NewLittle(e.Defs(), opt), NewLittle(e.Defs(), opt)}
+	scan(t, e, whole, parts)
+	merged := parts[0].(*Little)
+	if err := merged.Merge(parts[1].(*Little)); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Little{whole, merged} {
+		r := l.Result(ResultOptions{})
+		want := []Object{{"a, visit 2", 2, 9}, {"a, visit 1", 4, 6}, {"b, visit 1", 5, 5}}
+		if !slices.Equal(r.Objects, want) || r.Incomplete != 0 || r.Instant != 1 {
+			t.Errorf("found %v, %d incomplete, %d without length, expected %v, 0 and 1", r.Objects, r.Incomplete, r.Instant,
+				want)
+		}
+	}
+}
+
+// TestLongest checks the objects with the longest stays: equal stays in the order of their begins, then of their names.
+func TestLongest(t *testing.T) {
+	r := &LittleResult{Objects: []Object{{"d", 0, 1}, {"b", 1, 5}, {"c", 1, 5}, {"a", 2, 6}, {"e", 3, 8}, {"f", 4, 5}}}
+	order := []Object{{"e", 3, 8}, {"b", 1, 5}, {"c", 1, 5}, {"a", 2, 6}, {"d", 0, 1}, {"f", 4, 5}}
+	for n := range 8 {
+		want := order[:min(n, len(order))]
+		if n == 0 {
+			want = order
+		}
+		if found := r.Longest(n); !slices.Equal(found, want) {
+			t.Errorf("%d: found %v, expected %v", n, found, want)
+		}
+	}
+}
