@@ -98,7 +98,7 @@ func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
 
 // reportTooLate reports a record whose time does not fit the common model. [Reader] can read such a record.
 func (d *decoder) reportTooLate(r *Record) error {
-	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
+	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
 		Position: trace.Position{File: d.r.src.Path},
 		Found:    fmt.Sprintf("%s at %d", r.Type, r.Time),
 		Expected: fmt.Sprintf("a time less than 2^63 ticks after %d; weft skips the record", d.clock.base)})
