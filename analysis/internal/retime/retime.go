@@ -79,6 +79,7 @@ type variant struct {
 type change struct {
 	variant int
 	scale   float64 // result of Options.Scale for the path
+	alone   bool    // nothing else than scale changes times in the variant
 }
 
 // mostFactors is the largest number of paths, multiplied by the number of locations, for which variant.at is used.
@@ -184,7 +185,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 				}
 			}
 			if changes {
-				r.changing[p] = append(r.changing[p], change{i, scale})
+				r.changing[p] = append(r.changing[p], change{i, scale, opt.Stretch == nil && opt.At == nil})
 			}
 		}
 	}
@@ -256,18 +257,18 @@ func (r *retimer) filled(t int64) []int64 {
 
 // shift adds a number of ticks to all times of a list.
 func (r *retimer) shift(list []int64, ticks int64) {
-	t := r.times.parts(ticks)
-	for k := range list {
-		list[k] += t
+	if t := r.times.parts(ticks); t != 0 {
+		for k := range list {
+			list[k] += t
+		}
 	}
 }
 
 // latest replaces each time of a list by that of another list, if this one is later.
 func latest(list, other []int64) {
+	list = list[:len(other)]
 	for k, t := range other {
-		if t > list[k] {
-			list[k] = t
-		}
+		list[k] = max(list[k], t)
 	}
 }
 
@@ -317,12 +318,17 @@ func (r *retimer) addTimes(list []int64, times []synclog.PathTime, p waitstate.P
 	for i := range times {
 		x := &times[i]
 		unchanged += x.Time
+		parts := r.times.parts(x.Time)
 		for _, c := range r.changed(x.Path) {
+			if c.alone {
+				list[c.variant] += r.times.product(x.Time, c.scale) - parts
+				continue
+			}
 			t := x.Time
 			if f := r.variants[c.variant].Stretch; f != nil {
 				t = f(p, x.Path, t)
 			}
-			list[c.variant] += r.scaled(c, x.Path, p.Location, t) - r.times.parts(x.Time)
+			list[c.variant] += r.scaled(c, x.Path, p.Location, t) - parts
 		}
 	}
 	r.shift(list, unchanged)
@@ -471,11 +477,9 @@ const noCause = math.MinInt64
 func (r *retimer) after(x *cause, time int64, newTime []int64) {
 	late := max(0, time-x.call.Leave) // the time by which the cause is recorded after the end of the call
 	x.time = max(x.time, time-late)
-	parts := r.times.parts(late)
+	parts, list := r.times.parts(late), x.newTime[:len(newTime)]
 	for k, t := range newTime {
-		if t -= parts; t > x.newTime[k] {
-			x.newTime[k] = t
-		}
+		list[k] = max(list[k], t-parts)
 	}
 }
 
@@ -566,8 +570,9 @@ func (r *retimer) addDuration(end, begin []int64, p waitstate.Place, x *cause, w
 		c.Role == trace.WaitingRole && r.h.Log.Communicates(c.Path)) {
 		r.scaleTransfer(took, p, wait)
 	}
+	end, begin, last := end[:len(took)], begin[:len(took)], x.newTime[:len(took)]
 	for k, t := range took {
-		end[k] = max(begin[k], x.newTime[k]) + max(0, t)
+		end[k] = max(begin[k], last[k]) + max(0, t)
 	}
 }
 
