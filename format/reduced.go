@@ -183,6 +183,7 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 // delivered.
 func (r *Reduced) Streams(rows int) []Stream {
 	readers, streams := r.readers(), make([]Stream, len(r.lanes))
+	most := max(8, min(256, rows/max(1, len(r.lanes)))) // rows of a batch
 	for i := range readers {
 		x, started := &readers[i], false
 		b := &trace.Batch{}
@@ -192,7 +193,7 @@ func (r *Reduced) Streams(rows int) []Stream {
 				started, err = true, x.advance()
 			}
 			b.Reset(x.lane.location)
-			for err == nil && x.code != nil && b.Len() < max(8, min(256, rows/len(r.lanes))) {
+			for err == nil && x.code != nil && b.Len() < most {
 				x.appendTo(b)
 				err = x.advance()
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // messageObjects returns an object for each message, and the number of messages without a send or a receive, or
-// whose receive is earlier than the send.
+// whose receive is earlier than the send. It sorts l.pairs.
 func (l *Little) messageObjects() (list []Object, incomplete int64) {
 	x := l.messages.Result()
 	incomplete = x.SendsUnmatched + x.ReceivesUnmatched

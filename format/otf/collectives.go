@@ -1,8 +1,6 @@
 package otf
 
 import (
-	"sync"
-
 	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
@@ -46,31 +44,21 @@ func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64
 	return p
 }
 
-// rootRanks holds the ranks of locations in communicators. Several goroutines use it.
-type rootRanks struct {
-	mutex sync.Mutex
-	ranks map[uint64]map[uint32]uint64
-}
-
 // rootRank returns the rank of a location in a communicator, or [trace.Undefined] if the location is no member. It is
-// the inverse of rootProcess.
+// the inverse of rootProcess. Several goroutines may call it.
 func (m *model) rootRank(loc uint32, communicator uint64) uint64 {
-	m.roots.mutex.Lock()
-	defer m.roots.mutex.Unlock()
-	ranks, ok := m.roots.ranks[communicator]
-	if !ok {
-		ranks = map[uint32]uint64{}
-		if communicator < uint64(m.defs.Communicator.Len()) {
-			for rank, l := range m.defs.Memberships().Ranks(uint32(communicator)) {
-				ranks[l] = uint64(rank)
-			}
-		}
-		if m.roots.ranks == nil {
-			m.roots.ranks = map[uint64]map[uint32]uint64{}
-		}
-		m.roots.ranks[communicator] = ranks
+	if m.defs.IsSelf(communicator) {
+		return 0
 	}
-	if rank, ok := ranks[loc]; ok {
+	ranks, ok := m.roots.Load(communicator)
+	if !ok {
+		x := map[uint32]uint64{}
+		for rank, l := range m.defs.Memberships().Ranks(uint32(communicator)) {
+			x[l] = uint64(rank)
+		}
+		ranks, _ = m.roots.LoadOrStore(communicator, x)
+	}
+	if rank, ok := ranks.(map[uint32]uint64)[loc]; ok {
 		return rank
 	}
 	return trace.Undefined

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -58,8 +59,8 @@ type model struct {
 	extent func() (extent, error)
 	// undefined is called once for each token that has no definition.
 	undefined func(what string, stream uint32, token uint64)
-	marks     extent // times of the markers
-	roots     *rootRanks
+	marks     extent          // times of the markers
+	roots     *sync.Map       // results of Memberships.Ranks as maps from locations to ranks, by communicator
 	async     map[uint32]bool // tokens of the keys whose pairs hold the time at which a counter was read
 	// 1 + the location of each process with a small number; 0 means that the location must be looked up in
 	// locations
@@ -169,7 +170,7 @@ func counterType(properties uint64) trace.Type {
 const defaultResolution = 1_000_000
 
 func emptyModel(d *trace.Definitions) *model {
-	return &model{roots: &rootRanks{}, defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
+	return &model{roots: &sync.Map{}, defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
 		local: map[uint32]bool{}, locations: map[uint64]uint32{}, homeStreams: map[uint64]uint32{},
 		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
 		clock: fileClock{scale: 1}}

@@ -79,7 +79,7 @@ type variant struct {
 type change struct {
 	variant int
 	scale   float64 // result of Options.Scale for the path
-	alone   bool    // nothing else than scale changes times in the variant
+	alone   bool    // only the results of Options.Scale change times in the variant
 }
 
 // mostFactors is the largest number of paths, multiplied by the number of locations, for which variant.at is used.
