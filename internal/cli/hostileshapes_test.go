@@ -279,7 +279,8 @@ var nothingToAnswer = []string{"no processors", "no time of processors", "nothin
 	"waits cannot be judged", "has no critical path", "has no efficiency", "nothing can be explained"}
 
 // TestHostileShapes checks that each command answers for traces with deep, non-nesting or never entered calls, or says
-// why it cannot. [BenchmarkHostileShapes] and TestHostileShapesAreLinear check that the time is linear in the length.
+// why it cannot. [BenchmarkHostileShapes] and, in make soak, TestHostileShapesAreLinear check that the time is linear
+// in the length.
 func TestHostileShapes(t *testing.T) {
 	effort.Long(t)
 	t.Setenv("WEFT_CACHE", t.TempDir())
