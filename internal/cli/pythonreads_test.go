@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-trace/weft/generate"
@@ -16,15 +17,23 @@ import (
 // pythonOTF2 returns a Python that has the bindings of OTF2. It skips the test if there is none.
 func pythonOTF2(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
+	name := findPythonOTF2()
+	if name == "" {
+		t.Skip("python3-otf2 is not installed")
+	}
+	return name
+}
+
+// findPythonOTF2 returns the Python of pythonOTF2, or "". Debian installs the bindings for its own Python.
+var findPythonOTF2 = sync.OnceValue(func() string {
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		if exec.Command(name, "-c",
 			`import sys; sys.path.append("/usr/lib/python3/dist-packages"); import otf2`).Run() == nil {
 			return name
 		}
 	}
-	t.Skip("python3-otf2 is not installed")
 	return ""
-}
+})
 
 // TestPythonReads checks that OTF2's Python bindings read all archives that weft writes, with the number of events
 // that the archive states. The bindings are stricter than the C library.
