@@ -149,9 +149,8 @@ func (r *Report) waits() section {
 			number(l.AllOperations), r.sum(l.Lost)})
 	}
 	s.table(t, stackParts)
-	if v := x.Violations; v.Messages+v.Operations > 0 {
-		s.Remark = fmt.Sprintf("Clocks differ: %s are received before they are sent, and %s left before all have come. "+
-			"Waits are not reliable; see weft align.", plural(v.Messages, "message"), plural(v.Operations, "operation"))
+	if v := x.Violations; v != (waits.Violations{}) {
+		s.Remark = fmt.Sprintf("Clocks differ: %s. Waits are not reliable; see %s.", v.Text(r.Clock), v.Remedy())
 	}
 	return s
 }

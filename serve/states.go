@@ -125,7 +125,7 @@ type statesAnswer struct {
 	Processors int    `json:"processors"`
 	*stateTotals
 	Rows []stateRow `json:"rows"`
-	// Clocks counts the contradictions because of which the idle time is not reliable. It is nil if there are none.
+	// Clocks describes the contradictions because of which the idle time is not reliable. It is nil if there are none.
 	Clocks *violationsFact `json:"clocks,omitempty"`
 
 	timed bool // a processor has time in a state or in a gap
@@ -136,13 +136,6 @@ type stateTotals struct {
 	Busy     sum `json:"busy"`
 	Overhead sum `json:"overhead"`
 	Idle     sum `json:"idle"`
-}
-
-// addViolations adds the violations of waits that count as idle time. Parameter v may be nil.
-func (a *statesAnswer) addViolations(v *states.Violations) {
-	if v != nil && *v != (states.Violations{}) {
-		a.Clocks = &violationsFact{v.Messages, v.Operations, ticks(v.Worst)}
-	}
 }
 
 // add adds the times of a processor to the totals.
@@ -178,7 +171,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 				return err
 			}
 			r := part.Result()
-			a.addViolations(r.Violations)
+			a.Clocks = violationsOf(d.Defs().Clock, r.Violations)
 			for _, q := range r.Processors {
 				a.add(q.Busy, q.Overhead, q.Idle, q.Gap)
 				for _, loc := range q.Locations {
@@ -374,7 +367,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64, idleWaits boo
 	}
 	a := &statesAnswer{Rows: rows}
 	if found != nil {
-		a.addViolations(&found.Violations)
+		a.Clocks = violationsOf(x.Clock(), &found.Violations)
 	}
 	for _, r := range rows {
 		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle), 0)

@@ -31,10 +31,10 @@ type waitsAnswer struct {
 type waitsTimes struct {
 	Locations int `json:"locations"`
 	// time from the first to the last event of a location, summed over the locations
-	Time    sum            `json:"time"`
-	Judged  int64          `json:"judged"`
-	Waiting sum            `json:"waiting"`
-	Clocks  violationsFact `json:"clocks"`
+	Time    sum             `json:"time"`
+	Judged  int64           `json:"judged"`
+	Waiting sum             `json:"waiting"`
+	Clocks  *violationsFact `json:"clocks,omitempty"`
 }
 
 // unjudgedFact counts events of one sort whose waits cannot be computed for one reason. Time is the total time of
@@ -108,12 +108,19 @@ type lateFact struct {
 	Lost          sum    `json:"lost"`
 }
 
-// violationsFact counts the messages and operations whose times contradict causality. Worst is the greatest
-// contradiction in ticks.
+// violationsFact describes how the times of a trace contradict causality. Remedy is the command that corrects its
+// clocks.
 type violationsFact struct {
-	Messages   int64 `json:"messages"`
-	Operations int64 `json:"operations"`
-	Worst      ticks `json:"worst"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy"`
+}
+
+// violationsOf returns the description of violations, or nil if there are none. Parameter v may be nil.
+func violationsOf(clock trace.Clock, v *waits.Violations) *violationsFact {
+	if v == nil || *v == (waits.Violations{}) {
+		return nil
+	}
+	return &violationsFact{v.Text(clock), v.Remedy()}
 }
 
 // waitStates computes the wait states of a window.
@@ -151,7 +158,7 @@ func newWaitsAnswer(x *traceIndex, r *waits.Result) (*waitsAnswer, error) {
 		return a, nil
 	}
 	a.waitsTimes = &waitsTimes{r.Locations, sum(r.Time), r.Judged, sum(r.Waiting),
-		violationsFact{r.Violations.Messages, r.Violations.Operations, ticks(r.Violations.Worst)}}
+		violationsOf(x.Clock(), &r.Violations)}
 	track := x.locationTracks()
 	for i := range r.Patterns {
 		p := &r.Patterns[i]

@@ -115,7 +115,7 @@ func (ex *explainer) transfer() {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s after another member had already left the same operation",
 			ex.formatDuration(t)))
 		f.Advice = "Members leave an operation at different times: look for what disturbs them, such as more threads " +
-			"than cores, or for clocks that differ."
+			"than cores, or for clocks that differ (weft align --always)."
 	}
 	partly := map[uint32]bool{} // the paths of which Counts.Unknown has a part
 	for at := range ex.h.Counts.Unknown {

@@ -26,7 +26,6 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -252,11 +251,9 @@ func (ex *explainer) listUnjudged() {
 			"starts the others, so weft lets them begin no earlier, and gains may be too small")
 		ex.confidence = MediumConfidence
 	}
-	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
-		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("clocks differ: %s received before being sent and %s left "+
-			"before all have come, by up to %s; weft align corrects them",
-			plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"),
-			ex.page.Clock.FormatDuration(v.Worst)))
+	if v := ex.waits.Violations; v != (waits.Violations{}) {
+		ex.page.Unjudged = append(ex.page.Unjudged,
+			fmt.Sprintf("clocks differ: %s; see %s", v.Text(ex.page.Clock), v.Remedy()))
 		ex.confidence = LowConfidence
 	}
 	if ex.waits.Judged == 0 && len(ex.waits.Unjudged) == 0 {

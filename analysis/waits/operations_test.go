@@ -100,7 +100,7 @@ func TestEarlySynchronousSend(t *testing.T) {
 		waits      []string
 		violations waits.Violations
 	}{
-		{"MPI_Ssend", 400, []string{"late-receiver at 0 from 100 for 50"}, waits.Violations{Operations: 1, Worst: 250}},
+		{"MPI_Ssend", 400, []string{"late-receiver at 0 from 100 for 50"}, waits.Violations{Calls: 1, Worst: 250}},
 		{"MPI_Ssend", 150, []string{"late-receiver at 0 from 100 for 50"}, waits.Violations{}},
 		{"MPI_Send", 400, nil, waits.Violations{}},
 		{"MPI_Send", 150, nil, waits.Violations{}},
@@ -112,6 +112,27 @@ func TestEarlySynchronousSend(t *testing.T) {
 		})
 		if found, r := p.judge(t); !slices.Equal(found, x.waits) || r.Violations != x.violations {
 			t.Errorf("%s to %d: found %q and %+v, expected %+v", x.name, x.receive, found, r.Violations, x)
+		}
+	}
+}
+
+// TestViolations checks the description of contradictions, and the command against them. weft align uses messages and
+// collective operations; only --always corrects clocks without such contradictions.
+func TestViolations(t *testing.T) {
+	clock := trace.Clock{Num: 1000, Den: 1}
+	for _, x := range []struct {
+		v            waits.Violations
+		text, remedy string
+	}{
+		{waits.Violations{Messages: 2, Worst: 3}, "2 messages received before being sent, by up to 3 ms", "weft align"},
+		{waits.Violations{Messages: 1, Operations: 2, Calls: 3, Worst: 4}, "1 message received before being sent, " +
+			"2 operations left before all had come, 3 calls ended before that of the partner had begun, by up to 4 ms",
+			"weft align"},
+		{waits.Violations{Calls: 1, Worst: 250}, "1 call ended before that of the partner had begun, by up to 250 ms",
+			"weft align --always"},
+	} {
+		if text, remedy := x.v.Text(clock), x.v.Remedy(); text != x.text || remedy != x.remedy {
+			t.Errorf("%+v: found %q and %q, expected %q and %q", x.v, text, remedy, x.text, x.remedy)
 		}
 	}
 }

@@ -246,16 +246,10 @@ func sharesBy(p *waits.Pattern, by string) []waits.Share {
 	return p.Communicators
 }
 
-// formatViolations describes how the clocks of a trace contradict causality.
-func formatViolations(clock trace.Clock, v *waits.Violations) string {
-	return fmt.Sprintf("differ: %s received before being sent, %s left before all had come, by up to %s",
-		plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"), clock.FormatDuration(v.Worst))
-}
-
 // warnOfClocks prints a warning if clocks contradict causality. what names the figures, with a verb.
 func (a *app) warnOfClocks(path string, clock trace.Clock, v *waits.Violations, what string) {
 	if v != nil {
-		printf(a.err, "%s: clocks %s; %s not to be trusted; see weft align\n", path, formatViolations(clock, v), what)
+		printf(a.err, "%s: clocks differ: %s; %s not to be trusted; see %s\n", path, v.Text(clock), what, v.Remedy())
 	}
 }
 
@@ -265,8 +259,8 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 	f := clock.FormatSum
 	printf(a.out, "Waiting    %s, %s %% of the time of %s\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
 		plural.Of(x.Locations, "location"))
-	if x.Violations.Messages+x.Violations.Operations > 0 {
-		printf(a.out, "Clocks     %s; waits are not to be trusted; see weft align\n", formatViolations(clock, &x.Violations))
+	if v := &x.Violations; *v != (waits.Violations{}) {
+		printf(a.out, "Clocks     differ: %s; waits are not to be trusted; see %s\n", v.Text(clock), v.Remedy())
 	}
 	for _, u := range x.Unjudged {
 		printf(a.out, "Unjudged   %s\n", u.Text(clock))

@@ -276,7 +276,7 @@ export interface States extends Partial<StateTimes> {
   missing: string;
   processors: number;
   rows: (StateTimes & { track: number })[];
-  clocks?: Waits["clocks"];
+  clocks?: Contradictions;
 }
 /**
  * CounterRow holds the statistics of a counter or signal. Fields are missing for statistics that
@@ -354,6 +354,8 @@ export interface Unjudged {
   time?: string;
   reason: string;
 }
+/** Contradictions describes how times contradict causality, and the command that corrects the clocks. */
+export type Contradictions = { text: string; remedy: string };
 /**
  * Waits is the answer of /waits. If the waits of the trace cannot be found, missing is the reason, and only the lists
  * are there. Otherwise it is "".
@@ -366,7 +368,7 @@ export interface Waits {
   waiting: string;
   patterns: WaitPattern[];
   late: { communicator: string; track: number; operations: number; of: number; lost: string }[];
-  clocks: { messages: number; operations: number; worst: string };
+  clocks?: Contradictions;
   unjudged: Unjudged[];
 }
 /** Factors holds POP's standard factors of efficiency, from 0 to 1. */

@@ -510,7 +510,6 @@ function waits({ t }: Question): unknown {
       },
     ],
     late: [],
-    clocks: { messages: 0, operations: 0, worst: "0" },
     unjudged: [
       { what: "calls of MPI_Probe", count: 3, time: "90", reason: "no events are recorded inside" },
       { what: "sends", count: 2, reason: "the trace has no matching receive" },

@@ -10,9 +10,11 @@ package waitstate
 
 import (
 	"context"
+	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -258,12 +260,36 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
-// Violations counts the messages and operations whose times contradict causality, because the clocks differ. Worst is
-// the greatest contradiction in ticks.
+// Violations counts what contradicts causality, because the clocks differ.
 type Violations struct {
-	Messages   int64 `json:"messages"`
-	Operations int64 `json:"operations"`
-	Worst      int64 `json:"worst"`
+	Messages   int64 `json:"messages"`   // messages that were received before they were sent
+	Operations int64 `json:"operations"` // collective operations that a member left before all had come
+	// Calls counts the synchronous sends and the calls of one-sided synchronisation that ended before the call of the
+	// other location had begun. Package clocks does not know them, so weft align corrects the clocks only with --always.
+	Calls int64 `json:"calls"`
+	Worst int64 `json:"worst"` // the greatest contradiction in ticks
+}
+
+// Text describes the violations: how many there are of each kind, and the worst, in seconds of clock.
+func (v *Violations) Text(clock trace.Clock) string {
+	var list []string
+	add := func(n int64, what, how string) {
+		if n > 0 {
+			list = append(list, plural.Of(n, what)+" "+how)
+		}
+	}
+	add(v.Messages, "message", "received before being sent")
+	add(v.Operations, "operation", "left before all had come")
+	add(v.Calls, "call", "ended before that of the partner had begun")
+	return strings.Join(list, ", ") + ", by up to " + clock.FormatDuration(v.Worst)
+}
+
+// Remedy returns the command that corrects the clocks.
+func (v *Violations) Remedy() string {
+	if v.Messages+v.Operations == 0 {
+		return "weft align --always"
+	}
+	return "weft align"
 }
 
 // Result holds the counts of an engine.

@@ -405,7 +405,7 @@ func (e *engine) judgeSend(x *message) {
 	w := min(x.recvPostEnter, c.leave) - c.enter
 	waited := w > 0 && !c.isPoint && !c.test && (c.leave > x.recvPostEnter || x.synchronous)
 	if x.synchronous && !c.isPoint {
-		e.countViolation(&e.Violations.Operations, x.recvPostEnter-c.leave, c.enter)
+		e.countViolation(&e.Violations.Calls, x.recvPostEnter-c.leave, c.enter)
 	}
 	if (waited || x.synchronous) && e.hooks.Rendezvous != nil {
 		e.hooks.Rendezvous(&Rendezvous{c.place, x.recvPost, x.recvPostEnter})

@@ -286,7 +286,7 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 			e.reportDependence(m.place, c)
 		}
 	}
-	e.countViolation(&e.Violations.Operations, last.enter-m.leave, m.enter)
+	e.countViolation(&e.Violations.Calls, last.enter-m.leave, m.enter)
 	if x.test {
 		return
 	}

@@ -218,7 +218,7 @@ export function locations(): Panel {
         ...(s.missing !== "" && lane.meta.tracks.some((x) => x.kind === "location")
           ? [el("span", { class: "faint" }, `no states: ${printable(s.missing)}`)]
           : []),
-        ...(s.processors > 0 ? [waitsSwitch(tools, lane, s.clocks)] : []),
+        ...(s.processors > 0 ? [waitsSwitch(tools, s.clocks)] : []),
         ...(t.filter ? [t.filter] : []),
       );
       tools.body.append(t.element);

@@ -1,10 +1,9 @@
 // Functions and colours that several panels use.
-import { ranges, type StateTimes, type Waits } from "../api";
+import { type Contradictions, ranges, type StateTimes } from "../api";
 import type { App } from "../app";
 import type { Tools } from "../dock";
-import { button, count, countWords, el, select } from "../dom";
+import { button, count, el, select } from "../dom";
 import type { Lane } from "../lane";
-import { short } from "../time";
 
 /** outsideName is the name for time in which no region is open. */
 export const outsideName = "(outside of all regions)";
@@ -69,20 +68,16 @@ export function chosenRows(lane: Lane, tools: Tools): { tracks?: string } {
   return chosen.length === 0 || chosen.length === all.length ? {} : { tracks: ranges(chosen) };
 }
 
-/** violationsText describes how the clocks of a trace contradict causality. */
-export function violationsText(lane: Lane, v: Waits["clocks"]): string {
-  return (
-    `Clocks differ: ${countWords(v.messages, "message")} received before being sent, ` +
-    `${countWords(v.operations, "operation")} left before all have come, by up to ` +
-    short(BigInt(v.worst), lane.clock)
-  );
+/** contradictionsText describes how the clocks of a trace contradict causality. what names the figures, with a verb. */
+export function contradictionsText(c: Contradictions, what: string): string {
+  return `Clocks differ: ${c.text}; ${what} not to be trusted; see ${c.remedy}.`;
 }
 
 /**
  * waitsSwitch returns the box with which the user chooses that waits count as idle time. With clock violations, a mark
  * beside it says that the idle time is not to be trusted.
  */
-export function waitsSwitch(tools: Tools, lane: Lane, violations?: Waits["clocks"]): HTMLElement {
+export function waitsSwitch(tools: Tools, contradictions?: Contradictions): HTMLElement {
   const box = el("input", { type: "checkbox" });
   box.checked = tools.get("waits") !== "0";
   box.addEventListener("change", () => {
@@ -94,13 +89,13 @@ export function waitsSwitch(tools: Tools, lane: Lane, violations?: Waits["clocks
     { title: "Time in which a call waits for others is idle, not overhead. The trace is read once for this." },
     box,
     " waits are idle",
-    ...(violations
+    ...(contradictions
       ? [
           el(
             "span",
             {
               class: "error",
-              title: `${violationsText(lane, violations)}; idle time is not to be trusted; see weft align.`,
+              title: contradictionsText(contradictions, "idle time is"),
             },
             " (clocks differ)",
           ),

@@ -56,7 +56,7 @@ export function utilisation(): Panel {
         figures = stateShares(s);
       tools.bar.append(
         info,
-        waitsSwitch(tools, lane, s.clocks),
+        waitsSwitch(tools, s.clocks),
         nothing !== ""
           ? el("span", {}, "range: nothing in it")
           : el(

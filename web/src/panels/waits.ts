@@ -7,7 +7,7 @@ import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
 import { selectCall } from "./calls";
-import { chosenRows, linkButton, outsideName, rowsChooser, violationsText } from "./parts";
+import { chosenRows, linkButton, outsideName, rowsChooser, contradictionsText } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
 type Breakdown = "regions" | "paths" | "locations" | "communicators" | "pairs";
@@ -57,9 +57,7 @@ function notesOf(lane: Lane, r: Waits): string[] {
   return [
     `Waiting: ${short(waiting, lane.clock)}, ${percent(shareOf(waiting, time))} of the time of ` +
       `${countWords(r.locations, "location")}.`,
-    r.clocks.messages + r.clocks.operations > 0
-      ? `${violationsText(lane, r.clocks)}; waits are not to be trusted; see weft align.`
-      : "",
+    r.clocks ? contradictionsText(r.clocks, "waits are") : "",
     ...r.unjudged.map((u) => {
       const time = u.time === undefined ? "" : `, ${short(BigInt(u.time), lane.clock)} in total`;
       return `Not judged: ${u.what} (${count(u.count)}${time}): ${u.reason}.`;
