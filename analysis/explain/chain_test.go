@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,68 @@ func token(n, rounds int, work int64) *trace.Recorder {
 		free[i%n] = sent
 	}
 	return r
+}
+
+// farm records a master and workers that wait for each other: each worker computes, sends the result to the master and
+// receives its next task. The master receives all results, in the order of their ends, and then sends the tasks.
+// Messages take one tick, the master computes for one tick before each of its calls, and no call takes time without a
+// wait. work holds the times of the workers in each round.
+func farm(rounds int, work ...int64) *trace.Recorder {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	machine := r.Machine("node")
+	ranks, now := make([]uint32, len(work)+1), make([]int64, len(work)+1)
+	for i := range ranks {
+		name := string(rune('a' + i))
+		ranks[i] = r.Thread(name, r.Process(name, machine))
+	}
+	order := make([]int, len(work))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(work[a], work[b]) })
+	compute := func(i int, ticks int64) {
+		r.Enter(ranks[i], now[i], r.Region("compute"))
+		now[i] += ticks
+		r.Leave(ranks[i], now[i], r.Region("compute"))
+	}
+	message := func(from, to int) {
+		r.Enter(ranks[from], now[from], r.Region("MPI_Send"))
+		r.Event(ranks[from], now[from], trace.Send, trace.NoRef, []uint64{uint64(ranks[to]), trace.Undefined, 0, 8})
+		r.Leave(ranks[from], now[from], r.Region("MPI_Send"))
+		r.Enter(ranks[to], now[to], r.Region("MPI_Recv"))
+		now[to] = max(now[to], now[from]+1)
+		r.Event(ranks[to], now[to], trace.Recv, trace.NoRef, []uint64{uint64(ranks[from]), trace.Undefined, 0, 8})
+		r.Leave(ranks[to], now[to], r.Region("MPI_Recv"))
+	}
+	for range rounds {
+		for i, ticks := range work {
+			compute(i+1, ticks)
+		}
+		for _, i := range order {
+			compute(0, 1)
+			message(i+1, 0)
+		}
+		for i := range work {
+			compute(0, 1)
+			message(0, i+1)
+		}
+	}
+	return r
+}
+
+// TestSlowWorker checks one of three workers of a master that computes for 2800 ticks, and the others for 1000. If it
+// took as long as the others, each of 20 rounds would be 1800 shorter. The master has three messages to and from the
+// workers where each of these has one.
+func TestSlowWorker(t *testing.T) {
+	p := page(t, farm(20, 1000, 2800, 1000))
+	if len(p.Findings) == 0 {
+		t.Fatalf("found no finding: %s", p.Verdict)
+	}
+	f := p.Findings[0]
+	if f.Gain < 20*1790 || f.Gain > 20*1810 || !slices.Equal(f.Locations, []string{"c"}) ||
+		!strings.HasPrefix(f.Title, "compute takes longer at c than elsewhere") {
+		t.Errorf("found %+v, expected a gain of %d at c", f, 20*1800)
+	}
 }
 
 // TestChain checks ranks that work one after another. While one computes for 1000 ticks, the others wait: they lose

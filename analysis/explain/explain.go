@@ -438,9 +438,9 @@ func (ex *explainer) setVerdict() {
 		text += fmt.Sprintf(" Calls whose waits are unknown take %s of the time of all threads.", formatPercent(unknown))
 	}
 	v := ex.waits.Violations
-	if v.Messages+v.Operations > 0 && float64(v.Worst) >= leastShare*float64(ex.page.Ran.Runtime) {
-		text += fmt.Sprintf(" Clocks differ by up to %s: the figures are not to be trusted; see weft align.",
-			ex.page.Clock.FormatDuration(v.Worst))
+	if v.Worst > 0 && float64(v.Worst) >= leastShare*float64(ex.page.Ran.Runtime) {
+		text += fmt.Sprintf(" Clocks differ by up to %s: the figures are not to be trusted; see %s.",
+			ex.page.Clock.FormatDuration(v.Worst), v.Remedy())
 	}
 	ex.page.Verdict = text
 }

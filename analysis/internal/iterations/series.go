@@ -142,11 +142,7 @@ func (x *Times) findSeries() error {
 		}
 	}
 	for _, s := range byKey {
-		for _, l := range s.times {
-			s.iterations = max(s.iterations, len(l))
-		}
-		maps.DeleteFunc(s.times, func(_ uint32, l []timeBefore) bool { return len(l) != s.iterations })
-		s.locations = slices.Sorted(maps.Keys(s.times))
+		s.chooseIterations()
 		x.series = append(x.series, s)
 	}
 	slices.SortFunc(x.series, func(a, b *series) int {
@@ -175,6 +171,23 @@ func (x *Times) findSeries() error {
 		return little
 	})
 	return nil
+}
+
+// chooseIterations sets the number of iterations of a series and its locations, which have all iterations. The
+// locations with other numbers leave the series. The remaining ones have the most time together: a master that only
+// distributes tasks has more iterations than its workers, and hardly any time.
+func (s *series) chooseIterations() {
+	totals := map[int]float64{} // the time of the locations by their number of iterations
+	for loc, l := range s.times {
+		totals[len(l)] += s.sum(loc)
+	}
+	for n, total := range totals {
+		if most := totals[s.iterations]; s.iterations == 0 || total > most || total == most && n > s.iterations {
+			s.iterations = n
+		}
+	}
+	maps.DeleteFunc(s.times, func(_ uint32, l []timeBefore) bool { return len(l) != s.iterations })
+	s.locations = slices.Sorted(maps.Keys(s.times))
 }
 
 // leastLikeness is the least share of a series in the time of its path at a location, in relation to the greatest share
