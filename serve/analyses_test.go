@@ -250,8 +250,8 @@ func TestExplain(t *testing.T) {
 	}
 	for _, c := range []struct{ path, want string }{
 		{"missing", ""}, {"ran/processes", "3"}, {"ran/threads", "3"}, {"ran/runtime", "1820"},
-		{"ran/regions/0/region", "work"}, {"findings/1/id", "late"}, {"findings/1/path", "[app main work]"},
-		{"findings/1/tracks/len", "2"}, {"findings/0/path", "[]"},
+		{"ran/regions/0/region", "work"}, {"findings/0/id", "late"}, {"findings/0/path", "[app main work]"},
+		{"findings/0/tracks/len", "2"}, {"findings/1/path", "[]"},
 	} {
 		if got := fmt.Sprint(look(v, c.path)); got != c.want {
 			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
@@ -260,7 +260,7 @@ func TestExplain(t *testing.T) {
 	if verdict, _ := v["verdict"].(string); !strings.HasPrefix(verdict, "57 % of the time is useful.") {
 		t.Errorf("found the verdict %q", verdict)
 	}
-	if id := trackName(t, s, api, v, "findings/1/tracks/0"); id != "0" {
+	if id := trackName(t, s, api, v, "findings/0/tracks/0"); id != "0" {
 		t.Errorf("found the location %s, expected that of rank 0", id)
 	}
 	// Between 620 and 1000, only work, main and app are useful. The window has 380 ticks.

@@ -44,8 +44,9 @@ type Options struct {
 	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
 	// separately.
 	Rows *trace.Rows
-	// Ends sets Result.Ends. The members of a reduction then wait for the last one of them, which ends the operation:
-	// Result.Patterns has the pattern wait-at-reduction in place of early-reduce. The part of a wait that no excess
+	// Ends sets Result.Ends. The root of a reduction then waits for the last member, which ends the operation, and other
+	// members wait for those that have come before they leave: Result.Patterns has the pattern wait-at-reduction, once
+	// for each kind of wait, in place of early-reduce. The part of a wait that no excess
 	// explains is then also a cost of the waits of the late location.
 	Ends bool
 }
@@ -133,7 +134,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: newCarried(h)}
 	for _, iv := range []*interval{&f.waiting, &f.late, &f.passed, &f.earlier, &f.meanwhile} {
-		iv.init(h, f.ignored())
+		iv.init(h, opt.Ends)
 	}
 	f.passed.blocks, f.earlier.blocks, f.meanwhile.blocks = f.late.blocks, f.late.blocks, f.waiting.blocks
 	if opt.Ends {
@@ -186,19 +187,20 @@ func (f *finder) followEnds() {
 	}
 }
 
-// ignored returns the pattern whose waits do not count. The history has the wait of the root of a reduction twice: up
-// to the arrival of the first of the other members, and up to that of the last one.
-func (f *finder) ignored() waitstate.Pattern {
-	if f.opt.Ends {
-		return waitstate.EarlyReduce
+// counts reports whether the waits of a pattern count. The history has the wait of the root of a reduction twice: up to
+// the arrival of the first of the other members, and up to that of the last one. The latter, and the waits of the other
+// members, count only if ends is set, see [Options].
+func counts(p waitstate.Pattern, ends bool) bool {
+	if ends {
+		return p != waitstate.EarlyReduce
 	}
-	return waitstate.Reduction
+	return !p.Explains()
 }
 
 // follow distributes the cost of a wait, and the shares of the costs of later waits that it carries, among call
 // paths and earlier waits.
 func (f *finder) follow(w *history.Wait, shares []share) {
-	if w.Pattern == f.ignored() {
+	if !counts(w.Pattern, f.opt.Ends) {
 		return
 	}
 	counted := int64(0) // the part of the wait that counts
@@ -276,7 +278,7 @@ func (f *finder) passOn(x *interval, p waitstate.Pattern, part float64) {
 	}
 	f.carried.add(x.location, x.from, x.to, share{p, part})
 	if x.openWaited > 0 {
-		all := sumWaits(f.h.Locations[x.location], x.opened, x.ignored)
+		all := sumWaits(f.h.Locations[x.location], x.opened, x.ends)
 		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
 	}
 }

@@ -110,7 +110,7 @@ func (x *idleFinder) follow() {
 			}
 		}
 		x.sum.addAll(l.Inside(n))
-		addWaits(l, n, waitstate.Reduction, x.sum.add)
+		addWaits(l, n, false, x.sum.add)
 		if k := len(x.teams) - 1; c.TeamBarrier && k >= 0 {
 			x.inTeam(n)
 			x.teams[k].barrier = true

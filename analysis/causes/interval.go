@@ -23,13 +23,13 @@ type interval struct {
 	// that lies in the interval, in ticks; 0 if there is none.
 	opened     int32
 	openWaited int64
-	blocks     []*tree           // indexed by location: sums over calls; nil until needed
-	ignored    waitstate.Pattern // waits of this pattern do not count, see finder.ignored
+	blocks     []*tree // indexed by location: sums over calls; nil until needed
+	ends       bool    // Options.Ends, which determines the waits that count
 }
 
 // init prepares an empty interval.
-func (iv *interval) init(h *history.History, ignored waitstate.Pattern) {
-	iv.ignored = ignored
+func (iv *interval) init(h *history.History, ends bool) {
+	iv.ends = ends
 	iv.h, iv.times, iv.added = h, make([]int64, len(h.Log.Paths)+1), make([]bool, len(h.Log.Paths)+1)
 	iv.blocks = make([]*tree, len(h.Locations))
 }
@@ -66,7 +66,7 @@ func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		rest := max(0, c.Leave-max(o.Met, c.Enter))
 		list := l.Waits(from)
 		for i := range list {
-			if w := &list[i]; w.Pattern != iv.ignored && rest > 0 {
+			if w := &list[i]; counts(w.Pattern, iv.ends) && rest > 0 {
 				t, _ := w.Since(o.Met)
 				iv.openWaited += t
 			}
@@ -95,7 +95,7 @@ const fewCalls = 64
 func (iv *interval) addCalls(l *history.Location, from, to int32) {
 	if to-from > 2*fewCalls {
 		if iv.blocks[iv.location] == nil {
-			iv.blocks[iv.location] = newTree(iv.h, l, iv.ignored)
+			iv.blocks[iv.location] = newTree(iv.h, l, iv.ends)
 		}
 		first, last := (from+fewCalls-1)/fewCalls, to/fewCalls
 		iv.blocks[iv.location].visit(first, last, func(b *block) {
@@ -109,7 +109,7 @@ func (iv *interval) addCalls(l *history.Location, from, to int32) {
 	for n := from; n < to; n++ {
 		iv.addAll(l.Before(n))
 		iv.addAll(l.Inside(n))
-		iv.waited += addWaits(l, n, iv.ignored, iv.add)
+		iv.waited += addWaits(l, n, iv.ends, iv.add)
 	}
 }
 
@@ -119,7 +119,7 @@ func (iv *interval) addInside(at waitstate.Place, released int64) {
 	c := l.Call(at.Number)
 	iv.addAll(l.Inside(at.Number))
 	iv.add(c.Path, released-c.Leave)
-	iv.waited += addWaits(l, at.Number, iv.ignored, iv.add)
+	iv.waited += addWaits(l, at.Number, iv.ends, iv.add)
 	iv.lock = at.Number
 }
 
@@ -134,7 +134,7 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 		waited, iv.openWaited = iv.openWaited, 0
 	}
 	if iv.lock >= 0 && visited(iv.lock) {
-		waited += sumWaits(l, iv.lock, iv.ignored)
+		waited += sumWaits(l, iv.lock, iv.ends)
 		iv.lock = -1
 	}
 	if iv.to <= iv.from || !visited(iv.to-1) {
@@ -172,19 +172,19 @@ func (iv *interval) distribute(other *interval, cost, whole float64, add func(pa
 
 // addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
 // the waits.
-func addWaits(l *history.Location, n int32, ignored waitstate.Pattern, add func(path uint32, time int64)) (
+func addWaits(l *history.Location, n int32, ends bool, add func(path uint32, time int64)) (
 	waited int64) {
-	if waited = sumWaits(l, n, ignored); waited > 0 {
+	if waited = sumWaits(l, n, ends); waited > 0 {
 		l.RemoveWait(n, waited, func(path uint32, t int64) { add(path, -t) })
 	}
 	return waited
 }
 
-// sumWaits returns the sum of the waits of call n, without those of the ignored pattern.
-func sumWaits(l *history.Location, n int32, ignored waitstate.Pattern) (waited int64) {
+// sumWaits returns the sum of the waits of call n that count.
+func sumWaits(l *history.Location, n int32, ends bool) (waited int64) {
 	list := l.Waits(n)
 	for i := range list {
-		if w := &list[i]; w.Pattern != ignored {
+		if w := &list[i]; counts(w.Pattern, ends) {
 			waited += w.Length
 		}
 	}
@@ -210,9 +210,9 @@ type block struct {
 type tree struct{ levels [][]block }
 
 // newTree returns the tree of a location's calls.
-func newTree(h *history.History, l *history.Location, ignored waitstate.Pattern) *tree {
+func newTree(h *history.History, l *history.Location, ends bool) *tree {
 	x := &interval{}
-	x.init(h, ignored)
+	x.init(h, ends)
 	t := &tree{}
 	take := func() block {
 		b := block{waited: x.waited}

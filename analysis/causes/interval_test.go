@@ -27,7 +27,7 @@ func TestTree(t *testing.T) {
 	}
 	defer h.Close()
 	var x interval
-	x.init(h, waitstate.Reduction)
+	x.init(h, false)
 	l := h.Locations[1]
 	r := rand.New(rand.NewPCG(1, 2))
 	long := 0
@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 			for _, p := range l.Inside(n) {
 				add(p.Path, p.Time)
 			}
-			waited += addWaits(l, n, waitstate.Reduction, add)
+			waited += addWaits(l, n, false, add)
 		}
 		x.location = 1
 		x.addCalls(l, from, to)

@@ -414,13 +414,14 @@ func (w *walker) removeUntil(l *history.Location, loc uint32, n int32, o *outerW
 }
 
 // lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores
-// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices if the trace does
-// not record which calls launched the work, because the path could not continue from there.
+// EarlyReduce, so that it finds the wait for the last member, and Partial, which is not certain. It ignores waits for
+// devices if the trace does not record which calls launched the work, because the path could not continue from there.
 func lastWait(l *history.Location, n int32) (last *history.Wait) {
 	list := l.Waits(n)
 	for i := range list {
 		x := &list[i]
-		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Device && !isSource(l, n, x.Cause) {
+		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Partial ||
+			x.Pattern == waitstate.Device && !isSource(l, n, x.Cause) {
 			continue
 		}
 		if last == nil || x.End() > last.End() {

@@ -67,6 +67,7 @@ func (ex *explainer) communicationTimes() communication {
 		case ex.startsOrEndsMPI(s.Path):
 			c.startup += float64(t)
 		default:
+			t -= min(t, ex.h.PartialWaited(s.Path, s.Location))
 			u := ex.unknown(s, t)
 			c.unknown += float64(u)
 			c.other += float64(t - u)

@@ -406,10 +406,10 @@ func TestRegionsInsideOfCalls(t *testing.T) {
 }
 
 // TestVerdictOfOtherFactor checks that the verdict does not give the largest gain as the reason for a factor that it
-// does not explain, but the finding that does. In the trace hand, serialisation is the lowest factor
-// (docs/analyses/efficiency.md computes it by hand), but communication has the largest gain.
+// does not explain, but the finding that does. In the trace p2p, load balance is the lowest factor, but the start and
+// end of MPI have the largest gain.
 func TestVerdictOfOtherFactor(t *testing.T) {
-	d, err := otf2.Format{}.Open(context.Background(), format.FileSource("../waits/testdata/hand/traces.otf2"),
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource("../waits/testdata/p2p/traces.otf2"),
 		&format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -419,8 +419,8 @@ func TestVerdictOfOtherFactor(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	expected := "serialisation, 0.78: work takes longer at some locations than at others, and they wait for each other. " +
-		"The largest gain: communication itself takes 6 % of the time"
+	expected := "load balance, 0.76: work takes longer at some locations than at others, and they wait for each other. " +
+		"The largest gain: MPI_Init and MPI_Finalize take 12 % of the time"
 	if !strings.Contains(p.Verdict, expected) {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
 	}

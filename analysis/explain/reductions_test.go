@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,12 @@ import (
 // reductions returns a trace of ranks that compute for the given times and then reduce to rank a, in rounds. The
 // members other than the root do not wait.
 func reductions(rounds int, work ...int64) *trace.Recorder {
+	return reductionsAlong(make([]int, len(work)), 0, rounds, work...)
+}
+
+// reductionsAlong is like reductions for an implementation that passes on partial results along a tree: a rank waits
+// for those whose parent it is. The clock of the last rank is ahead of the others by skew ticks.
+func reductionsAlong(parents []int, skew int64, rounds int, work ...int64) *trace.Recorder {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	ranks, now := make([]uint32, len(work)), make([]int64, len(work))
@@ -24,27 +31,44 @@ func reductions(rounds int, work ...int64) *trace.Recorder {
 	comm := world(r.Defs(), ranks)
 	operation, _ := trace.OperationNumber("reduce")
 	for range rounds {
-		last := int64(0)
+		ends := make([]int64, len(ranks))
 		for i := len(ranks) - 1; i >= 0; i-- {
 			loc, begin := ranks[i], now[i]+work[i]
-			r.Enter(loc, now[i], compute)
-			r.Leave(loc, begin, compute)
-			last = max(last, begin)
-			end := begin
-			sent, received := uint64(8), uint64(0)
+			ends[i] = max(ends[i], begin)
+			ends[parents[i]] = max(ends[parents[i]], ends[i])
+			sent, received, ahead := uint64(8), uint64(0), int64(0)
 			if i == 0 {
-				end = last
 				sent, received = 0, 8
+			} else if i == len(ranks)-1 {
+				ahead = skew
 			}
-			r.Enter(loc, begin, reduce)
-			r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
-			r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, []uint64{operation, comm, 0, sent, received,
+			r.Enter(loc, now[i]+ahead, compute)
+			r.Leave(loc, begin+ahead, compute)
+			r.Enter(loc, begin+ahead, reduce)
+			r.Event(loc, begin+ahead, trace.CollectiveBegin, trace.NoRef, nil)
+			r.Event(loc, ends[i]+ahead, trace.CollectiveEnd, trace.NoRef, []uint64{operation, comm, 0, sent, received,
 				trace.Undefined})
-			r.Leave(loc, end, reduce)
-			now[i] = end
+			r.Leave(loc, ends[i]+ahead, reduce)
+			now[i] = ends[i]
 		}
 	}
 	return r
+}
+
+// TestTreeOfReduction checks a late rank whose part of a reduction another rank passes on to the root: rank b waits for
+// rank d, and rank c does not wait. If rank d took as long as the others, the run would be 50 · 2000 shorter. This is
+// also so if the clock of rank d is ahead by 10, so that rank b seems to leave before rank d comes.
+func TestTreeOfReduction(t *testing.T) {
+	for _, skew := range []int64{0, 10} {
+		p := page(t, reductionsAlong([]int{0, 0, 0, 1}, skew, 50, 1000, 1000, 1000, 3000))
+		if len(p.Findings) == 0 {
+			t.Fatalf("found no finding: %s", p.Verdict)
+		}
+		f := p.Findings[0]
+		if f.ID != "late" || !slices.Equal(f.Locations, []string{"d"}) || math.Abs(float64(f.Gain-50*2000)) > 50*2000/100 {
+			t.Errorf("clock ahead by %d: found %+v, expected a gain of %d at d", skew, f, 50*2000)
+		}
+	}
 }
 
 // TestLastOfReduction checks that a finding names the member for which the root of reductions waits. It is the last of

@@ -28,7 +28,7 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 	defer log.Close()
 	counts, err := waitstate.Run(ctx, log, waitstate.Hooks{Wait: func(x *waitstate.Wait) {
 		// Reductions are not among the results of package waits, but EarlyReduce is.
-		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() && x.Pattern != waitstate.Reduction {
+		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() && !x.Pattern.Explains() {
 			x.Each(func(begin, end int64) { w.add(x.Place.Location, begin, end) })
 		}
 	}})

@@ -211,7 +211,7 @@ func (a *adder) wants(location, path uint32) bool {
 
 // add adds a wait to the sums if the options count it.
 func (a *adder) add(w *waitstate.Wait) {
-	if w.Pattern == waitstate.Reduction || !a.wants(w.Place.Location, w.Path) {
+	if w.Pattern.Explains() || !a.wants(w.Place.Location, w.Path) {
 		return
 	}
 	window := a.opt.Window

@@ -114,6 +114,8 @@ type Source struct {
 	Time     int64
 	Released bool
 	Lock     bool
+	// Partial is set if the other call has probably passed on data of this one to the root of a reduction.
+	Partial bool
 }
 
 // fork is a call in which a location starts threads, with the time of the start in ticks.
@@ -156,6 +158,7 @@ type History struct {
 	ties       ties
 	meetings   map[pair]*meetings
 	waited     synclog.PathTable[int64] // waits by path and location, in ticks
+	partial    synclog.PathTable[int64] // those of the pattern waitstate.Partial, which waited leaves out
 	forks      map[uint32][]fork        // indexed by location group, in the order of time
 	creations  map[uint32][]fork        // calls that create threads, by location group, with their begin
 	begins     []begin                  // used while the history is built, and then empty
@@ -299,13 +302,13 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Rendezvous: func(r *waitstate.Rendezvous) {
-			h.addSource(r.Send, Source{r.Post, r.Time, false, false})
+			h.addSource(r.Send, Source{Place: r.Post, Time: r.Time})
 			if hooks.Rendezvous != nil {
 				hooks.Rendezvous(r)
 			}
 		},
 		Dependence: func(d *waitstate.Dependence) {
-			h.addSource(d.Place, Source{d.Cause, d.Time, false, false})
+			h.addSource(d.Place, Source{Place: d.Cause, Time: d.Time})
 			a, b := h.At(d.Cause), h.At(d.Place)
 			h.addMeeting(d.Cause, d.Place, a.Enter, a.Leave, b.Enter, b.Leave)
 			if hooks.Dependence != nil {
@@ -319,7 +322,7 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Handover: func(o *waitstate.Handover) {
-			h.addSource(o.To, Source{o.From, o.Released, true, o.Lock})
+			h.addSource(o.To, Source{Place: o.From, Time: o.Released, Released: true, Lock: o.Lock})
 			if hooks.Handover != nil {
 				hooks.Handover(o)
 			}
@@ -424,7 +427,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			if g, ok := h.group(c.Location); ok && c.IsPoint && p.Number > 0 {
 				h.attach(p, attachedJoin)
 				for _, e := range h.ends[g] {
-					h.addSource(p, Source{e, h.At(e).Enter, false, false})
+					h.addSource(p, Source{Place: e, Time: h.At(e).Enter})
 				}
 				delete(h.ends, g)
 			}
@@ -503,6 +506,9 @@ func (h *History) addSource(p waitstate.Place, s Source) {
 	if s.Lock {
 		kind = attachedLock
 	}
+	if s.Partial {
+		kind = attachedPartial
+	}
 	h.attach(p, kind, int64(s.Place.Location), int64(s.Place.Number), s.Time-h.baseTime(p))
 	h.recordUse(s.Place, h.position)
 }
@@ -523,7 +529,11 @@ func (h *History) wait(w *waitstate.Wait) {
 		h.attach(w.Place, attachedBusy, s.Begin-w.Begin, s.End-s.Begin)
 	}
 	// The time of an EarlyReduce wait is counted once: hooks report it a second time with the pattern Reduction.
-	if w.Pattern != waitstate.EarlyReduce {
+	switch w.Pattern {
+	case waitstate.EarlyReduce:
+	case waitstate.Partial:
+		*h.partial.At(w.Path, w.Place.Location) += w.Length
+	default:
 		*h.waited.At(w.Path, w.Place.Location) += w.Length
 	}
 	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {
@@ -534,7 +544,7 @@ func (h *History) wait(w *waitstate.Wait) {
 
 // addMessage adds a message.
 func (h *History) addMessage(m *waitstate.Message) {
-	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false, false})
+	h.addSource(m.Recv, Source{Place: m.Send, Time: m.SendEnter})
 	h.addMeeting(m.Send, m.Recv, m.SendEnter, m.SendLeave, m.RecvEnter, m.RecvLeave)
 }
 
@@ -572,6 +582,9 @@ func (h *History) recordOperation(o *waitstate.Operation) {
 		}
 		h.recordUse(m.ArrivalPlace, h.position)
 		h.attach(m.Place, attachedOperation, int64(h.operations.count))
+		if a := m.Awaited; a != nil {
+			h.addSource(m.Place, Source{Place: a.ArrivalPlace, Time: a.Arrival, Partial: true})
+		}
 	}
 	h.addOperation(&x)
 	if o.Finalize && (h.Finalize == nil || x.LastEnter > h.Finalize.LastEnter) {
@@ -591,8 +604,8 @@ func (l *Location) Call(n int32) *Call {
 // At returns the call at a place. The caller must not change it.
 func (h *History) At(p waitstate.Place) *Call { return h.Locations[p.Location].Call(p.Number) }
 
-// Waits returns the waits of call n, including those of the pattern waitstate.Reduction. The caller
-// must not change them.
+// Waits returns the waits of call n, including those of the patterns waitstate.Reduction and waitstate.Partial. The
+// caller must not change them.
 func (l *Location) Waits(n int32) []Wait {
 	x := l.load(n)
 	i := int(x.list[n-x.first].waits) - 1

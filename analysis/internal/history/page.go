@@ -222,6 +222,7 @@ const (
 	attachedSource
 	attachedRelease // a source that is a signal or an end
 	attachedLock    // a source that releases a lock
+	attachedPartial // a source with Source.Partial
 	attachedOperation
 	attachedBegin // the flag Begins of a call
 	attachedJoin  // the flag Joins of a call
@@ -235,7 +236,7 @@ func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	switch kind {
 	case attachedWait:
 		p.waits++
-	case attachedSource, attachedRelease, attachedLock:
+	case attachedSource, attachedRelease, attachedLock, attachedPartial:
 		p.sources++
 	case attachedOperation:
 		p.operations++
@@ -332,8 +333,9 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			w := &x.waits[len(x.waits)-1]
 			begin := w.Begin + number()
 			w.Busy = append(w.Busy, synclog.Span{Begin: begin, End: begin + number()})
-		case attachedSource, attachedRelease, attachedLock:
-			s := Source{Released: kind != attachedSource, Lock: kind == attachedLock}
+		case attachedSource, attachedRelease, attachedLock, attachedPartial:
+			s := Source{Released: kind == attachedRelease || kind == attachedLock, Lock: kind == attachedLock,
+				Partial: kind == attachedPartial}
 			s.Place = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			s.Time = since + number()
 			if n := len(x.sources); n > 0 && call < x.sources[n-1].call {

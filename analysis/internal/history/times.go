@@ -44,6 +44,10 @@ func (l *Location) RemoveBusy(n int32, t int64, f func(path uint32, t int64)) {
 // Waited returns the time in ticks for which a location waits in calls of a path.
 func (h *History) Waited(path, location uint32) int64 { return h.waited.Look(path, location) }
 
+// PartialWaited returns the time in ticks of the waits of the pattern waitstate.Partial, in calls of a path at a
+// location. ExclusiveTimes includes them.
+func (h *History) PartialWaited(path, location uint32) int64 { return h.partial.Look(path, location) }
+
 // ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
 // reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
 func (h *History) ExclusiveTimes() map[synclog.PathLocation]int64 {

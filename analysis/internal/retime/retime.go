@@ -489,6 +489,10 @@ func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Cal
 	used := r.used
 	l.EachSource(p.Number, func(s *history.Source) {
 		r.used = used
+		if s.Partial {
+			r.after(&x, s.Time, r.partialTimes(s))
+			return
+		}
 		if !s.Released {
 			r.after(&x, s.Time, r.outerBegin(s.Place))
 			return
@@ -507,6 +511,18 @@ func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Cal
 	})
 	r.used = used
 	return x
+}
+
+// partialTimes returns the new begins of the call of a source that passes on data to the root of a reduction. In a
+// network in which communication takes no time, the root gets all data directly, so nothing depends on the source.
+func (r *retimer) partialTimes(s *history.Source) []int64 {
+	t := r.copyOf(r.outerBegin(s.Place))
+	for k := range r.variants {
+		if r.variants[k].Transfer == 0 {
+			t[k] = noCause / 2
+		}
+	}
+	return t
 }
 
 // call computes the new begin and end of a call.

@@ -348,15 +348,53 @@ func (e *engine) judgeToRoot(o *Operation) {
 	last := LastToArrive(o.Members)
 	e.countViolation(&e.Violations.Operations, early, last.Arrival)
 	together := last.Arrival < FirstLeave(o.Members)
+	order := inOrderOfArrival(o.Members)
 	for i := range o.Members {
-		switch m := &o.Members[i]; {
-		case m == last:
+		m := &o.Members[i]
+		m.Awaited = awaited(order, m)
+		switch {
 		case !m.Free:
-			e.reportMemberWaits(m, o.waitFor(Reduction, m, last), o.waitFor(EarlyReduce, m, first))
-		case together:
+			if m.Awaited = nil; m != last {
+				e.reportMemberWaits(m, o.waitFor(Reduction, m, last), o.waitFor(EarlyReduce, m, first))
+			}
+		case together && m != last:
 			e.reportMemberWaits(m, o.waitFor(Reduction, m, last))
+		case m.Awaited != nil:
+			e.reportMemberWaits(m, o.waitFor(Partial, m, m.Awaited))
 		}
 	}
+}
+
+// inOrderOfArrival returns the members in the order in which they arrive.
+func inOrderOfArrival(members []Member) []*Member {
+	order := make([]*Member, len(members))
+	for i := range members {
+		order[i] = &members[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Member) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	return order
+}
+
+// clockError is the part of the length of a call by which the clocks of two members may differ unnoticed.
+const clockError = 0.01
+
+// awaited returns the member for which member m has probably waited, or nil: the last one that comes before m leaves.
+// Implementations of reductions pass on partial results along a tree, so that not only the root waits. The members are
+// in the order in which they arrive.
+func awaited(order []*Member, m *Member) *Member {
+	limit := m.Leave + int64(clockError*float64(m.Leave-m.Enter))
+	i, _ := slices.BinarySearchFunc(order, limit, func(x *Member, t int64) int {
+		if x.Arrival <= t {
+			return -1
+		}
+		return 1
+	})
+	for i--; i >= 0 && order[i].Arrival > m.Enter; i-- {
+		if order[i] != m {
+			return order[i]
+		}
+	}
+	return nil
 }
 
 // judgeScan reports the waits in an operation in which each rank waits for the ranks before it.

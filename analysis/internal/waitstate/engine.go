@@ -61,13 +61,16 @@ const (
 	// as the operation cannot end before that. Only the results of package explain have this pattern; others
 	// have EarlyReduce instead.
 	Reduction = Patterns
+	// Partial is the wait of a member of a reduction or gather for another one whose part it has probably passed on to
+	// the root. Like Reduction, it is only for package explain.
+	Partial = Patterns + 1
 	// EarlyEnd is the time from the last event of a process to the end of the process that ends last. It is no wait,
 	// and only the results of package explain use it.
-	EarlyEnd = Patterns + 1
+	EarlyEnd = Patterns + 2
 )
 
 // patterns holds the names of the patterns, and for each one the pattern of which it is a part.
-var patterns = [Patterns + 2]struct {
+var patterns = [Patterns + 3]struct {
 	name   string
 	partOf Pattern
 	part   bool
@@ -103,6 +106,7 @@ var patterns = [Patterns + 2]struct {
 	Device:              {name: "wait-for-device"},
 	Launch:              {name: "wait-for-launch"},
 	Reduction:           {name: "wait-at-reduction"},
+	Partial:             {name: "wait-at-reduction"},
 	EarlyEnd:            {name: "early-end"},
 }
 
@@ -118,6 +122,9 @@ func (p Pattern) PartOf() (whole Pattern, ok bool) { return patterns[p].partOf, 
 func (p Pattern) Waits() bool {
 	return p != BarrierCompletion && p != NxNCompletion && p != InitCompletion
 }
+
+// Explains reports whether only the results of package explain have the pattern.
+func (p Pattern) Explains() bool { return p >= Patterns }
 
 // AllForAll reports whether in this pattern the members of a collective operation wait for the last one.
 func (p Pattern) AllForAll() bool {
@@ -181,7 +188,10 @@ type Member struct {
 	Enter, Leave int64 // begin and end of the call that completes its part
 	Rank         int32 // rank of the member; set only for the relation RanksWait
 	Free         bool  // the member waits for no other one, because it receives nothing
-	sends        bool  // the member sends bytes, or the trace does not state whether it does
+	// Awaited is the member for which a free member of an operation with the relation RootWaits has probably waited, or
+	// nil.
+	Awaited *Member
+	sends   bool // the member sends bytes, or the trace does not state whether it does
 	// receives is like sends, for receiving. isPoint is set if the call is a point without begin and end.
 	receives bool
 	isPoint  bool
