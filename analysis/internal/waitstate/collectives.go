@@ -376,12 +376,12 @@ func inOrderOfArrival(members []Member) []*Member {
 }
 
 // clockError is the part of the length of a call by which the clocks of two members may differ unnoticed.
-const clockError = 0.01
+const clockError = 0.05
 
-// awaited returns the member for which member m has probably waited, or nil: the last one that comes before m leaves.
-// Implementations of reductions pass on partial results along a tree, so that not only the root waits. The members are
-// in the order in which they arrive.
-func awaited(order []*Member, m *Member) *Member {
+// awaited returns the member for which member m has probably waited, or nil: the one whose arrival is nearest to the end
+// of the call of m. Implementations of reductions pass on partial results along a tree, so that not only the root waits.
+// The members are in the order in which they arrive.
+func awaited(order []*Member, m *Member) (nearest *Member) {
 	limit := m.Leave + int64(clockError*float64(m.Leave-m.Enter))
 	i, _ := slices.BinarySearchFunc(order, limit, func(x *Member, t int64) int {
 		if x.Arrival <= t {
@@ -389,12 +389,13 @@ func awaited(order []*Member, m *Member) *Member {
 		}
 		return 1
 	})
-	for i--; i >= 0 && order[i].Arrival > m.Enter; i-- {
+	distance := func(x *Member) int64 { return max(x.Arrival-m.Leave, m.Leave-x.Arrival) }
+	for i--; i >= 0 && order[i].Arrival > m.Enter && (nearest == nil || distance(order[i]) < distance(nearest)); i-- {
 		if order[i] != m {
-			return order[i]
+			nearest = order[i]
 		}
 	}
-	return nil
+	return nearest
 }
 
 // judgeScan reports the waits in an operation in which each rank waits for the ranks before it.
