@@ -378,9 +378,9 @@ func inOrderOfArrival(members []Member) []*Member {
 // clockError is the part of the length of a call by which the clocks of two members may differ unnoticed.
 const clockError = 0.05
 
-// awaited returns the member for which member m has probably waited, or nil: the one whose arrival is nearest to the end
-// of the call of m. Implementations of reductions pass on partial results along a tree, so that not only the root waits.
-// The members are in the order in which they arrive.
+// awaited returns the member for which member m has probably waited, or nil: the one whose arrival is nearest to the
+// end of the call of m. Implementations of reductions pass on partial results along a tree, so that not only the root
+// waits. The members are in the order in which they arrive.
 func awaited(order []*Member, m *Member) (nearest *Member) {
 	limit := m.Leave + int64(clockError*float64(m.Leave-m.Enter))
 	i, _ := slices.BinarySearchFunc(order, limit, func(x *Member, t int64) int {
