@@ -177,9 +177,9 @@ func (x *Times) findSeries() error {
 // locations with other numbers leave the series. The remaining ones have the most time together: a master that only
 // distributes tasks has more iterations than its workers, and hardly any time.
 func (s *series) chooseIterations() {
-	totals := map[int]float64{} // the time of the locations by their number of iterations
-	for loc, l := range s.times {
-		totals[len(l)] += s.sum(loc)
+	totals := map[int]float64{}                             // the time of the locations by their number of iterations
+	for _, loc := range slices.Sorted(maps.Keys(s.times)) { // the order matters for rounding
+		totals[len(s.times[loc])] += s.sum(loc)
 	}
 	for n, total := range totals {
 		if most := totals[s.iterations]; s.iterations == 0 || total > most || total == most && n > s.iterations {

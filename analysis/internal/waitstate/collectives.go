@@ -391,9 +391,7 @@ func awaited(order []*Member, m *Member) (nearest *Member) {
 	})
 	distance := func(x *Member) int64 { return max(x.Arrival-m.Leave, m.Leave-x.Arrival) }
 	for i--; i >= 0 && order[i].Arrival > m.Enter && (nearest == nil || distance(order[i]) < distance(nearest)); i-- {
-		if order[i] != m {
-			nearest = order[i]
-		}
+		nearest = order[i] // not m, which does not arrive after its call begins
 	}
 	return nearest
 }
