@@ -90,7 +90,7 @@ func TestReasonsDecide(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(28, 29))
 	changed := 0
-	for range effort.Rounds(4000) {
+	for range effort.Rounds(1600) {
 		x := newExplained(r)
 		kind, header := 0, ""
 		if x.dense {

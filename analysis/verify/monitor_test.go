@@ -69,7 +69,7 @@ func TestMonitorAgrees(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	early, late := 0, 0
-	for i := range effort.Rounds(1500) {
+	for i := range effort.Rounds(600) {
 		x := newAgreement(t, r, i)
 		n := len(x.prefixes)
 		m := NewMonitor(x.spec, x.prefixes[n-1].Defs(), x.semantics)
@@ -111,7 +111,7 @@ func TestMonitorQuiet(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(15, 16))
 	late, quiet := 0, 0
-	for i := range effort.Rounds(3000) {
+	for i := range effort.Rounds(1200) {
 		x := newAgreement(t, r, i)
 		if !x.quiet {
 			continue
@@ -396,7 +396,7 @@ func TestMonitorSignalsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(8, 9))
 	early, late := 0, 0
-	for range effort.Rounds(8000) {
+	for range effort.Rounds(3200) {
 		c := newCase(r)
 		if !c.Dense {
 			continue

@@ -156,7 +156,7 @@ func TestMonitorDerivedAgrees(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 22))
 	sum := 0
-	for i := range effort.Rounds(1000) {
+	for i := range effort.Rounds(400) {
 		lines, text := randomLines(r), randomDerived(r)
 		spec, err := Parse("", []byte(text))
 		if err != nil {
@@ -221,7 +221,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 24))
 	early := 0
-	for i := range effort.Rounds(1000) {
+	for i := range effort.Rounds(400) {
 		rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 		type visit struct {
 			location uint32

@@ -166,7 +166,7 @@ func TestReference(t *testing.T) {
 		t.Skip("found no python3, expected it for the second implementation")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	n := effort.Rounds(1000)
+	n := effort.Rounds(400)
 	if effort.Soak() {
 		n = 100000
 	}

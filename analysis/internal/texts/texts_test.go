@@ -31,12 +31,13 @@ func TestSet(t *testing.T) {
 		}
 	}
 	before := slices.Collect(sets[1].All())
-	for n, got := range sets[0].Merge(&sets[1]) {
-		if text := slices.Collect(sets[0].All())[got]; text != before[n] {
+	numbers := sets[0].Merge(&sets[1])
+	all := slices.Collect(sets[0].All())
+	for n, got := range numbers {
+		if text := all[got]; text != before[n] {
 			t.Errorf("text %d is %q in the merged set, want %q", n, text, before[n])
 		}
 	}
-	all := slices.Collect(sets[0].All())
 	if len(all) != sets[0].Len() {
 		t.Errorf("%d texts, want %d", len(all), sets[0].Len())
 	}
