@@ -35,7 +35,7 @@ deps:
 # test runs all tests, the tests with concurrent goroutines under the race detector, vet, staticcheck and gofmt, and
 # checks the types on all platforms. internal/testrun determines the order, and makes deps while it compiles.
 test:
-	$(GO) run ./internal/testrun -install deps
+	CGO_ENABLED=0 $(GO) run -trimpath -pgo=off -ldflags=-w ./internal/testrun -install deps
 
 # quick runs gofmt and the tests on short data, without browser and race detector. It skips packages that have not
 # changed since the last run.
