@@ -337,8 +337,13 @@ func (p *checkPlace) shortPlace(first *trace.Defect) string {
 		where = fmt.Sprintf("in line %d", p.Line)
 	} else if rest, ok := strings.CutPrefix(where, first.Position.File+":"); ok {
 		where = "at " + rest
-	} else if where == first.Position.String() && p.defect.Record == "" && p.Found != first.Found {
-		where = p.Found // no place within the file is known
+	} else if where == first.Position.String() {
+		// no place within the file is known
+		if p.defect.Record != first.Record {
+			where = ""
+		} else if p.Found != first.Found {
+			where = p.Found
+		}
 	}
 	if p.defect.Record != first.Record {
 		where = strings.TrimSpace(p.defect.Record + " " + where)
