@@ -3,6 +3,7 @@ package otf
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -44,6 +45,31 @@ func TestPairsOfDefinitions(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("the loss table lacks %v", want)
+	}
+}
+
+// TestKeyBehindItsPair checks that a pair of a definition has the name of its key, although the key is defined behind
+// it: definitions of OTF may stand in any order.
+func TestKeyBehindItsPair(t *testing.T) {
+	m := filepath.Join(t.TempDir(), "t")
+	for suffix, text := range map[string]string{
+		".otf": "1:1\n", ".0.def": "K7Y6V4\nDP1NM\"p\"\nK8Y6V1\nDK7Y6NM\"seven\"T\"\"\nDK8Y6NM\"eight\"T\"\"\n",
+		".1.events": "1\n*1\nK7Y6V5\nN\n",
+	} {
+		if err := os.WriteFile(m+suffix, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defs := tracetest.Open(t, Format{}, format.FileSource(m+".otf"), nil).Defs()
+	if a := defs.Locations.At(0).Attrs; len(a) != 1 || a[0].Key != "seven" {
+		t.Errorf("found the attributes %+v of the process, expected seven", a)
+	}
+	var names []string
+	for i := range defs.Attributes.Len() {
+		names = append(names, defs.Attributes.At(uint32(i)).Name)
+	}
+	if !slices.Equal(names, []string{"seven", "eight"}) {
+		t.Errorf("found the keys %q, expected seven and eight", names)
 	}
 }
 

@@ -214,24 +214,19 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]uint32{}
-	for _, r := range list {
-		// set makes the token of r refer to a definition of a table. add adds the definition. With the option to
-		// unify definitions, set does not add a definition that equals an earlier one. like is the definition
-		// without its id, for this comparison.
-		set := func(table int, like any, add func() uint32) {
-			key := ""
-			if unify {
-				key = fmt.Sprintf("%d %#v", table, like)
-			}
-			i, ok := known[key]
-			if !ok || !unify {
-				i = add()
-				known[key] = i
-			}
-			m.index[scopedToken{table, r.Stream, r.Token}] = i
+	var known map[string]uint32
+	if unify {
+		known = map[string]uint32{}
+	}
+	for _, r := range list { // the pairs of other definitions refer to keys, which may be defined behind them
+		if r.Type == DefKeyValue {
+			m.addKey(r, async, m.setter(r, known))
 		}
-		m.addDefinition(r, async, set)
+	}
+	for _, r := range list {
+		if r.Type != DefKeyValue {
+			m.addDefinition(r, m.setter(r, known))
+		}
 	}
 	m.addProcesses(list, r.master)
 	m.keepTokens(list)
@@ -382,9 +377,8 @@ func (m *model) textOf(table int, stream uint32, token uint64) string {
 	return ""
 }
 
-// addDefinition calls set for a definition, which adds the definition to its table. async is set if counters
-// have the times at which they were read.
-func (m *model) addDefinition(r *Record, async bool, set func(table int, like any, add func() uint32)) {
+// addDefinition adds a definition other than one of a key.
+func (m *model) addDefinition(r *Record, set setter) {
 	d, attrs := m.defs, m.attrs(r)
 	switch r.Type {
 	case DefProcessGroup:
@@ -424,18 +418,6 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
 			return d.Files.Add(x)
-		})
-	case DefKeyValue:
-		x := trace.AttributeDef{Name: trace.ToUTF8(r.Name), Doc: trace.ToUTF8(r.Text), Type: definedType(r)}
-		if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
-			if m.async == nil {
-				m.async = map[uint32]bool{}
-			}
-			m.async[uint32(r.Token)] = true
-		}
-		set(keys, x, func() uint32 {
-			x.ID = definitionID(r.Stream, r.Token)
-			return d.Attributes.Add(x)
 		})
 	case DefMarker:
 		x := trace.Named{Name: trace.ToUTF8(r.Name),
@@ -516,34 +498,6 @@ const CarriedOption = "otf.carried"
 
 // asyncName is the prefix of VampirTrace's keys for the times at which counters were read.
 const asyncName = "__ASYNC_SOURCE__"
-
-// attrs returns the key-value pairs of a definition as attributes.
-func (m *model) attrs(r *Record) (out []trace.Attr) {
-	for i := range r.KeyValues {
-		v := &r.KeyValues[i]
-		out = append(out, trace.Attr{Key: m.defs.Attributes.At(m.key(r.Stream, v)).Name, Value: v.value(nil)})
-	}
-	return out
-}
-
-// key returns the attribute for the key of a pair.
-func (m *model) key(stream uint32, v *KeyValue) uint32 {
-	if i, ok := m.find(keys, stream, uint64(v.Key)); ok {
-		return i
-	}
-	if m.frozen {
-		m.needsDefinition = true
-		return trace.NoRef
-	}
-	t := trace.None
-	if int(v.Type) < len(valueTypes) {
-		t = valueTypes[v.Type]
-	}
-	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10),
-		Name: fmt.Sprintf("key %d", v.Key), Type: t})
-	m.index[scopedToken{keys, 0, uint64(v.Key)}] = i
-	return i
-}
 
 // startTime is the prefix of comments in which VampirTrace records the wall clock time.
 const startTime = "__STARTTIME__"

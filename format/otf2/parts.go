@@ -219,9 +219,10 @@ func (j *joiner) add(p *source) []*Record {
 	}
 	each(is(defString), j.assignContent(p))
 	each(shared, j.assignContent(p))
+	late := func(r *Record) bool { return r.ID == defCartTopology || r.ID == defCallsite || r.ID == defCallpath }
 	each(func(r *Record) bool {
 		t, own := ownTables[r.ID]
-		return own && !sharedByContent[t] && r.ID != defGroup && r.ID != defCartTopology
+		return own && !sharedByContent[t] && r.ID != defGroup && !late(r)
 	}, j.assign(p))
 	communicating := func(r *Record) bool { return r.ID == defGroup && communicatingFirst(r) == 0 }
 	for _, r := range list {
@@ -237,10 +238,11 @@ func (j *joiner) add(p *source) []*Record {
 		return communicating(r) || j.assign(p)(r)
 	})
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) && !isSelf(r) }, p.translateGroup)
-	// topologies of the same communicator
-	each(is(defCartTopology), j.assignContent(p))
+	// topologies of the same communicator, and callsites and callpaths of the same regions
+	each(func(r *Record) bool { return late(r) && r.ID != defCallpath }, j.assignContent(p))
+	j.assignCallpaths(p, list)
 	each(func(r *Record) bool {
-		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
+		return r.ID != defString && r.ID != defGroup && !late(r) && !shared(r)
 	}, func(r *Record) bool {
 		if r.ID == defCartCoord {
 			r.Values[1] = p.rank(p.m.ranks.communicators[CartTopologies][r.Values[0]], 0, r.Values[1])
@@ -374,6 +376,35 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 		}
 		r.Values[0] = written
 		return !known
+	}
+}
+
+// assignCallpaths calls assignContent for the callpaths of a part, for a parent before its children. It removes those
+// that earlier parts have.
+func (j *joiner) assignCallpaths(p *source, list []*Record) {
+	left := map[uint64]*Record{}
+	for _, r := range list {
+		if r.ID == defCallpath {
+			left[r.Values[0]] = r
+		}
+	}
+	assign := j.assignContent(p)
+	var visit func(r *Record)
+	visit = func(r *Record) {
+		if id := r.Values[0]; left[id] == r {
+			delete(left, id)
+			if parent := left[r.Values[1]]; parent != nil {
+				visit(parent)
+			}
+			if !assign(r) {
+				r.ID = 0
+			}
+		}
+	}
+	for _, r := range list {
+		if r.ID == defCallpath {
+			visit(r)
+		}
 	}
 }
 
