@@ -389,21 +389,16 @@ func (j *joiner) assignCallpaths(p *source, list []*Record) {
 		}
 	}
 	assign := j.assignContent(p)
-	var visit func(r *Record)
-	visit = func(r *Record) {
-		if id := r.Values[0]; left[id] == r {
-			delete(left, id)
-			if parent := left[r.Values[1]]; parent != nil {
-				visit(parent)
-			}
-			if !assign(r) {
-				r.ID = 0
-			}
-		}
-	}
 	for _, r := range list {
-		if r.ID == defCallpath {
-			visit(r)
+		var line []*Record // r and those of its ancestors that have no id yet
+		for ; r != nil && r.ID == defCallpath && left[r.Values[0]] == r; r = left[r.Values[1]] {
+			delete(left, r.Values[0])
+			line = append(line, r)
+		}
+		for _, x := range slices.Backward(line) {
+			if !assign(x) {
+				x.ID = 0
+			}
 		}
 	}
 }
