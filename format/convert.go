@@ -49,6 +49,9 @@ var ErrEventsLost = errors.New("events would be lost")
 
 // Save writes a recorded trace to a file in format f, as [SaveEvents] does.
 func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
 

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ type Recorder struct {
 	links   []Link
 	claims  int64
 	open    map[int64]openClaim
+	err     error // the first event that the recorder refused
 }
 
 // openClaim is the resource that an open claim holds, and its activity.
@@ -88,6 +90,12 @@ func (r *Recorder) Counter(name, unit string) uint32 {
 // Event records an event of any kind with its operands, in the order of [Kind.Spec], and
 // attributes. Enter, Leave, Mark, Value, Send and Recv are shorter for common kinds.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
+	if n := r.defs.Locations.Len(); uint64(loc) >= uint64(n) {
+		if r.err == nil {
+			r.err = fmt.Errorf("found an event at location %d, expected one of the %d defined locations", loc, n)
+		}
+		return
+	}
 	for int(loc) >= len(r.rows) {
 		r.rows = append(r.rows, nil)
 		r.late = append(r.late, false)
@@ -115,6 +123,10 @@ func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, 
 		b.AddAttr(key, a.Value)
 	}
 }
+
+// Err returns an error if an event is at a location that was not defined before it; the recorder does not keep such
+// events. format.Save fails with this error.
+func (r *Recorder) Err() error { return r.err }
 
 // Enter records that a region is entered at a location at time t.
 func (r *Recorder) Enter(loc uint32, t int64, region uint32, attrs ...Attr) {

@@ -39,3 +39,22 @@ func TestInfiniteCapacity(t *testing.T) {
 		}
 	}
 }
+
+// TestUndefinedLocation checks that saving a recorded trace fails if an event is at an undefined location. Before,
+// an event at trace.NoRef used all memory of the machine, and files contained events of undefined locations.
+func TestUndefinedLocation(t *testing.T) {
+	for _, f := range Formats() {
+		for _, location := range []uint32{1, trace.NoRef} {
+			r := trace.NewRecorder(trace.TicksPerSecond(1000))
+			r.Location("worker")
+			r.Mark(location, 5, r.Region("job"))
+			name := filepath.Join(t.TempDir(), "x"+f.About().Extensions[0])
+			if err := format.Save(t.Context(), name, f, r); err == nil || !strings.Contains(err.Error(), "location") {
+				t.Errorf("%s: location %d: found error %v, expected one about the location", f.About().Name, location, err)
+			}
+			if _, err := os.Stat(name); err == nil {
+				t.Errorf("%s: location %d: found a file, expected none", f.About().Name, location)
+			}
+		}
+	}
+}
