@@ -15,6 +15,9 @@ import (
 // encoder.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
+	if m, ok := events.(*memoryEvents); ok && err == nil {
+		err = m.check()
+	}
 	if err == nil {
 		err = cmp.Or(events.Defs().CheckTree(), checkCapacities(events.Defs()))
 	}
@@ -49,9 +52,6 @@ var ErrEventsLost = errors.New("events would be lost")
 
 // Save writes a recorded trace to a file in format f, as [SaveEvents] does.
 func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
 
@@ -77,8 +77,8 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 	return out.Commit()
 }
 
-// Recorded returns the events of a recorder.
-func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
+// Recorded returns the events of a recorder. [Convert] fails with the error of [trace.Recorder.Err].
+func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links, r.Err} }
 
 // ReadIntoMemory reads the selected events into memory and returns them. It returns nil if they have more than limit
 // rows. The result shares the strings and definitions of events, so events must stay open. A row uses about 60
@@ -110,7 +110,7 @@ func ReadIntoMemory(ctx context.Context, events Events, sel trace.Selection, lim
 			return nil
 		}
 		return batches[loc]
-	}, func() []trace.Link { return links }}, nil
+	}, func() []trace.Link { return links }, func() error { return nil }}, nil
 }
 
 // errLimit ends a scan that delivers too many rows.
@@ -121,6 +121,7 @@ type memoryEvents struct {
 	defs    *trace.Definitions
 	batches func(loc uint32) []*trace.Batch
 	links   func() []trace.Link
+	check   func() error // called before a conversion
 }
 
 // Defs returns the definitions of the trace.

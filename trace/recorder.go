@@ -90,10 +90,8 @@ func (r *Recorder) Counter(name, unit string) uint32 {
 // Event records an event of any kind with its operands, in the order of [Kind.Spec], and
 // attributes. Enter, Leave, Mark, Value, Send and Recv are shorter for common kinds.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
-	if n := r.defs.Locations.Len(); uint64(loc) >= uint64(n) {
-		if r.err == nil {
-			r.err = fmt.Errorf("found an event at location %d, expected one of the %d defined locations", loc, n)
-		}
+	if !r.defs.Locations.Has(loc) {
+		r.refuse("an event at location %d, expected one of the %d defined locations", loc, r.defs.Locations.Len())
 		return
 	}
 	for int(loc) >= len(r.rows) {
@@ -124,9 +122,78 @@ func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, 
 	}
 }
 
-// Err returns an error if an event is at a location that was not defined before it; the recorder does not keep such
-// events. format.Save fails with this error.
-func (r *Recorder) Err() error { return r.err }
+// refuse keeps the text about the first event that is refused.
+func (r *Recorder) refuse(text string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("found "+text, args...)
+	}
+}
+
+// Err returns an error about the first event that the recorder refused, because its location or resource was not
+// defined, or else about the first definition, event or link that refers to an entry of a table that is not defined.
+// [NoRef] and [Undefined] refer to nothing, and are no errors. A trace with an error cannot be saved.
+func (r *Recorder) Err() error {
+	if r.err != nil {
+		return r.err
+	}
+	d := &r.defs
+	for i, g := range d.Groups.All() {
+		if g.Parent != NoRef && !d.Groups.Has(g.Parent) {
+			return fmt.Errorf("group %d: found the undefined parent %d, expected a defined group or NoRef", i, g.Parent)
+		}
+	}
+	for i, l := range d.Locations.All() {
+		if l.Group != NoRef && !d.Groups.Has(l.Group) {
+			return fmt.Errorf("location %d: found the undefined group %d, expected a defined group or NoRef", i, l.Group)
+		}
+	}
+	for loc, list := range r.rows {
+		for _, b := range list {
+			c := b.Cursor()
+			for c.Next() {
+				if what := r.undefined(&c); what != "" {
+					return fmt.Errorf("location %d, tick %d: found %s with the undefined %s, expected a defined one", loc, c.Time(),
+						d.Spec(c.Kind()).Name, what)
+				}
+			}
+		}
+	}
+	for _, l := range r.links {
+		for _, e := range []End{l.Src, l.Dst} {
+			if e.Location != NoRef && !d.Locations.Has(e.Location) || e.Kind > AtLocation {
+				return fmt.Errorf("link %d: found an end of kind %d at location %d, expected a defined kind and location", l.ID,
+					e.Kind, e.Location)
+			}
+		}
+	}
+	return nil
+}
+
+// undefined returns the name and the number of a reference of an event whose entry is not defined, or "".
+func (r *Recorder) undefined(c *Cursor) string {
+	k := c.Kind()
+	if i := int64(k) - int64(Declared); k >= kindCount && (i < 0 || i >= int64(r.defs.Kinds.Len())) {
+		return fmt.Sprintf("kind %d", k)
+	}
+	spec := r.defs.Spec(k)
+	if ref := c.Ref(); ref != NoRef && spec.Ref != RefNone {
+		if _, ok := r.defs.RefName(spec.Ref, ref); !ok {
+			return fmt.Sprintf("%s %d", spec.Ref, ref)
+		}
+	}
+	for i, v := range c.Ops() {
+		if i >= len(spec.Operands) || v == Undefined {
+			continue
+		}
+		switch o := spec.Operands[i]; o.Type {
+		case OpString, OpLocation, OpRegion, OpCommunicator, OpMetric, OpResource, OpGroup, OpFile, OpHandle:
+			if _, ok := r.defs.OperandName(o.Type, v); !ok {
+				return fmt.Sprintf("%s %d", o.Name, v)
+			}
+		}
+	}
+	return ""
+}
 
 // Enter records that a region is entered at a location at time t.
 func (r *Recorder) Enter(loc uint32, t int64, region uint32, attrs ...Attr) {
@@ -146,14 +213,23 @@ func (r *Recorder) Value(loc uint32, t int64, counter uint32, value float64) {
 	r.Event(loc, t, Metric, counter, []uint64{math.Float64bits(value)})
 }
 
-// Send records that a message of length bytes is sent from loc to the location to.
+// Send records that a message of length bytes is sent from loc to the location to, which is NoRef if it is unknown.
 func (r *Recorder) Send(loc uint32, t int64, to uint32, tag int64, length uint64) {
-	r.Event(loc, t, Send, NoRef, []uint64{uint64(to), Undefined, uint64(tag), length})
+	r.Event(loc, t, Send, NoRef, []uint64{peer(to), Undefined, uint64(tag), length})
 }
 
-// Recv records that a message of length bytes, sent by the location from, is received at loc.
+// Recv records that a message of length bytes, sent by the location from, is received at loc. from is NoRef if it is
+// unknown.
 func (r *Recorder) Recv(loc uint32, t int64, from uint32, tag int64, length uint64) {
-	r.Event(loc, t, Recv, NoRef, []uint64{uint64(from), Undefined, uint64(tag), length})
+	r.Event(loc, t, Recv, NoRef, []uint64{peer(from), Undefined, uint64(tag), length})
+}
+
+// peer returns the operand for a location.
+func peer(loc uint32) uint64 {
+	if loc == NoRef {
+		return Undefined
+	}
+	return uint64(loc)
 }
 
 // Claim records that an activity, which is a region, begins to hold an amount of a resource. It
@@ -161,6 +237,10 @@ func (r *Recorder) Recv(loc uint32, t int64, from uint32, tag int64, length uint
 func (r *Recorder) Claim(resource uint32, t int64, activity uint32, amount float64, attrs ...Attr) int64 {
 	id := r.claims
 	r.claims++
+	if !r.defs.Resources.Has(resource) {
+		r.refuse("a claim of resource %d, expected one of the %d defined resources", resource, r.defs.Resources.Len())
+		return id
+	}
 	r.open[id] = openClaim{resource, activity}
 	r.Event(r.defs.Resources.At(resource).Location, t, ClaimBegin, activity,
 		[]uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
