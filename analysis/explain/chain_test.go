@@ -221,6 +221,22 @@ func TestVerdictOfGrowth(t *testing.T) {
 	}
 }
 
+// TestStepIsNoGrowth checks balanced ranks that synchronise without work in some iterations, and work for 1000 ticks in
+// the others. No time grows from iteration to iteration, and there is nothing to gain.
+func TestStepIsNoGrowth(t *testing.T) {
+	for _, warmUp := range []int{6, 8, 10} {
+		p := page(t, program(4, 16, func(_, round int) int64 {
+			if round < warmUp {
+				return 3 + int64(7*round)%4
+			}
+			return 1000 + int64(7*round)%5
+		}))
+		if len(p.Findings) > 0 {
+			t.Errorf("%d iterations without work: found %+v, expected nothing", warmUp, p.Findings)
+		}
+	}
+}
+
 // pipeline returns a trace of a pipeline: each stage receives from the stage before it, computes, and sends to the next
 // one, in 30 rounds. Function work returns the ticks that a stage computes.
 func pipeline(stages int, work func(stage, round int) int64) *trace.Recorder {

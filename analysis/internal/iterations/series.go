@@ -572,7 +572,7 @@ const mostBlocks = 256
 
 // trend returns the growth of the times of a series per iteration in ticks, and their value in the first
 // iteration. It uses the estimator of Theil and Sen. ok is false if the test of Mann and Kendall finds no
-// growth at the significance level 0.005.
+// growth at the significance level 0.005, or if a step describes the times clearly better.
 func (s *series) trend() (slope, begin float64, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	n := s.iterations / size
@@ -599,11 +599,36 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 	}
 	slices.Sort(slopes)
 	slope = slopes[len(slopes)/2]
+	step := deviationOfStep(values)
 	for i := range values {
 		values[i] -= slope * (float64(i*size) + float64(size-1)/2)
 	}
+	line, begin := deviation(values)
+	return slope, begin, slope > 0 && 2*step >= line
+}
+
+// deviationOfStep returns the sum of the deviations from two constants, one before and one after the best place for a
+// step. Both parts have at least a quarter of the values. A program that first synchronises without work, and then
+// works for the same time in each iteration, has such a step: its times do not grow from iteration to iteration.
+func deviationOfStep(values []float64) float64 {
+	least := math.Inf(1)
+	n := len(values)
+	for i := (n + 3) / 4; i <= n-(n+3)/4; i++ {
+		before, _ := deviation(slices.Clone(values[:i]))
+		after, _ := deviation(slices.Clone(values[i:]))
+		least = min(least, before+after)
+	}
+	return least
+}
+
+// deviation sorts values, and returns the sum of their deviations from their median, and the median.
+func deviation(values []float64) (sum, median float64) {
 	slices.Sort(values)
-	return slope, values[n/2], slope > 0
+	median = values[len(values)/2]
+	for _, v := range values {
+		sum += math.Abs(v - median)
+	}
+	return sum, median
 }
 
 // Growth describes a series whose times grow from iteration to iteration. Times are in ticks.
