@@ -29,15 +29,16 @@ func (s *series) trend() (t trend, ok bool) {
 			}
 		}
 	}
-	lead := idleIterations(values)
-	values = values[lead:]
-	n := len(values)
-	if n*size < fewestIterations {
+	if !rises(values) { // most series: what follows takes longer
 		return t, false
 	}
-	slope, rises := slopeOf(values)
-	const level = 2.58 // quantile of the normal distribution
-	if slope <= 0 || float64(rises-1) <= level*math.Sqrt(float64(n*(n-1)*(2*n+5))/18) {
+	lead := idleIterations(values)
+	values = values[lead:]
+	if len(values)*size < fewestIterations {
+		return t, false
+	}
+	slope := slopeOf(values)
+	if slope <= 0 || !rises(values) {
 		return t, false
 	}
 	step := deviationOfStep(values)
@@ -48,22 +49,28 @@ func (s *series) trend() (t trend, ok bool) {
 	return trend{lead * size, begin, slope / float64(size)}, 2*step >= line
 }
 
-// slopeOf returns the median of the slopes between all pairs of values, and the number of pairs that rise minus that
-// of those that fall.
-func slopeOf(values []float64) (slope float64, rises int) {
-	slopes := make([]float64, 0, len(values)*(len(values)-1)/2+1)
+// rises reports whether the test of Mann and Kendall finds a growth at the significance level 0.005.
+func rises(values []float64) bool {
+	n, rises := len(values), 0
 	for i := range values {
 		for j := range i {
-			d := values[i] - values[j]
-			rises += cmp.Compare(d, 0)
-			slopes = append(slopes, d/float64(i-j))
+			rises += cmp.Compare(values[i], values[j])
 		}
 	}
-	if len(slopes) == 0 {
-		return 0, 0
+	const level = 2.58 // quantile of the normal distribution
+	return float64(rises-1) > level*math.Sqrt(float64(n*(n-1)*(2*n+5))/18)
+}
+
+// slopeOf returns the median of the slopes between all pairs of values.
+func slopeOf(values []float64) float64 {
+	slopes := make([]float64, 0, len(values)*(len(values)-1)/2)
+	for i := range values {
+		for j := range i {
+			slopes = append(slopes, (values[i]-values[j])/float64(i-j))
+		}
 	}
 	slices.Sort(slopes)
-	return slopes[len(slopes)/2], rises
+	return slopes[len(slopes)/2]
 }
 
 // idleIterations returns the number of iterations at the begin, less than half of all, whose values are below a tenth
@@ -71,7 +78,7 @@ func slopeOf(values []float64) (slope float64, rises int) {
 func idleIterations(values []float64) (n int) {
 	half := len(values) / 2
 	later := slices.Clone(values[half:])
-	slope, _ := slopeOf(later)
+	slope := slopeOf(later)
 	for i := range later {
 		later[i] -= slope * float64(half+i)
 	}
