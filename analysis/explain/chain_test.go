@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -218,6 +219,39 @@ func TestVerdictOfGrowth(t *testing.T) {
 	expected := "The lowest factor is load balance, 0.90: compute takes longer at b"
 	if !strings.Contains(p.Verdict, expected) || find(t, p, "slowing").Gain == 0 {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
+	}
+}
+
+// TestStepIsNoGrowth checks balanced ranks that synchronise without work in some iterations, and work for 1000 ticks in
+// the others. No time grows from iteration to iteration, and there is nothing to gain.
+func TestStepIsNoGrowth(t *testing.T) {
+	for _, warmUp := range []int{6, 8, 10} {
+		p := page(t, program(4, 16, func(_, round int) int64 {
+			if round < warmUp {
+				return 3 + int64(7*round)%4
+			}
+			return 1000 + int64(7*round)%5
+		}))
+		if len(p.Findings) > 0 {
+			t.Errorf("%d iterations without work: found %+v, expected nothing", warmUp, p.Findings)
+		}
+	}
+}
+
+// TestGrowthAfterIdleIterations checks that iterations without work at the begin do not count in a growth. After them,
+// the ranks work for 1000, 1050, … ticks. Without the growth, n iterations would be shorter by 50 · n(n − 1)/2 ticks.
+func TestGrowthAfterIdleIterations(t *testing.T) {
+	for _, c := range [][2]int{{1, 10}, {2, 20}, {5, 30}, {10, 16}} {
+		idle, n := c[0], c[1]
+		f := find(t, page(t, program(4, idle+n, func(_, round int) int64 {
+			if round < idle {
+				return 3 + int64(7*round)%4
+			}
+			return 1000 + int64(50*(round-idle))
+		})), "slowing")
+		if want := 25 * float64(n*(n-1)); math.Abs(float64(f.Gain)-want) > 0.02*want {
+			t.Errorf("%d iterations without work: found a gain of %d, expected %.0f", idle, f.Gain, want)
+		}
 	}
 }
 
