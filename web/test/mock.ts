@@ -133,6 +133,9 @@ export function serve(
   };
   return new Promise((resolve) => {
     const server = createServer(handle);
+    // Otherwise the server may close an idle connection at the moment in which a test sends a request on it: the
+    // request then fails, and the page waits for the answer for ever.
+    server.keepAliveTimeout = 0;
     server.listen(port, "127.0.0.1", () => {
       const a = server.address();
       resolve({
