@@ -33,7 +33,8 @@ deps:
 	echo "chromium is missing and cannot be installed; tests that need it skip"
 
 # test runs all tests, the tests with concurrent goroutines under the race detector, vet, staticcheck and gofmt, and
-# checks the types on all platforms. internal/testrun determines the order, and makes deps while it compiles.
+# checks the types on all platforms. internal/testrun determines the order, and makes deps while it compiles. It is
+# compiled with the flags of the tests, so that they share the packages of Go.
 test:
 	CGO_ENABLED=0 $(GO) run -trimpath -pgo=off -ldflags=-w ./internal/testrun -install deps
 

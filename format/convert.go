@@ -15,7 +15,7 @@ import (
 // encoder.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
-	if m, ok := events.(*memoryEvents); ok && err == nil {
+	if m, ok := events.(*memoryEvents); ok && err == nil && m.check != nil {
 		err = m.check()
 	}
 	if err == nil {
@@ -50,7 +50,8 @@ func checkCapacities(d *trace.Definitions) error {
 // error of an encoder that can keep no events at all.
 var ErrEventsLost = errors.New("events would be lost")
 
-// Save writes a recorded trace to a file in format f, as [SaveEvents] does.
+// Save writes a recorded trace to a file in format f, as [SaveEvents] does. It fails if [trace.Recorder.Err] returns an
+// error.
 func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
@@ -110,7 +111,7 @@ func ReadIntoMemory(ctx context.Context, events Events, sel trace.Selection, lim
 			return nil
 		}
 		return batches[loc]
-	}, func() []trace.Link { return links }, func() error { return nil }}, nil
+	}, func() []trace.Link { return links }, nil}, nil
 }
 
 // errLimit ends a scan that delivers too many rows.
@@ -121,7 +122,7 @@ type memoryEvents struct {
 	defs    *trace.Definitions
 	batches func(loc uint32) []*trace.Batch
 	links   func() []trace.Link
-	check   func() error // called before a conversion
+	check   func() error // called before a conversion, unless it is nil
 }
 
 // Defs returns the definitions of the trace.

@@ -88,7 +88,8 @@ func (r *Recorder) Counter(name, unit string) uint32 {
 }
 
 // Event records an event of any kind with its operands, in the order of [Kind.Spec], and
-// attributes. Enter, Leave, Mark, Value, Send and Recv are shorter for common kinds.
+// attributes. Enter, Leave, Mark, Value, Send and Recv are shorter for common kinds. The location must be defined, see
+// [Recorder.Err].
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
 	if !r.defs.Locations.Has(loc) {
 		r.refuse("an event at location %d, expected one of the %d defined locations", loc, r.defs.Locations.Len())

@@ -222,8 +222,8 @@ func TestVerdictOfGrowth(t *testing.T) {
 	}
 }
 
-// TestStepIsNoGrowth checks balanced ranks that synchronise without work in some iterations, and work for 1000 ticks in
-// the others. No time grows from iteration to iteration, and there is nothing to gain.
+// TestStepIsNoGrowth checks balanced ranks that synchronise without work in the first iterations, and work for 1000
+// ticks in the others. No time grows from iteration to iteration, and there is nothing to gain.
 func TestStepIsNoGrowth(t *testing.T) {
 	for _, warmUp := range []int{6, 8, 10} {
 		p := page(t, program(4, 16, func(_, round int) int64 {

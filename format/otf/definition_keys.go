@@ -8,23 +8,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A setter makes the token of a definition refer to an entry of a table, which add adds. like is the definition
-// without its id.
+// A setter makes the token of a definition refer to an entry of a table. add adds the entry. like is the definition
+// without its id, for a comparison with earlier definitions.
 type setter func(table int, like any, add func() uint32)
 
 // setter returns the setter for r. If known is not nil, it does not add a definition that equals an earlier one.
 func (m *model) setter(r *Record, known map[string]uint32) setter {
 	return func(table int, like any, add func() uint32) {
-		key, i, ok := "", uint32(0), false
+		key := ""
 		if known != nil {
 			key = fmt.Sprintf("%d %#v", table, like)
-			i, ok = known[key]
 		}
+		i, ok := known[key]
 		if !ok {
 			i = add()
-		}
-		if known != nil {
-			known[key] = i
+			if known != nil {
+				known[key] = i
+			}
 		}
 		m.index[scopedToken{table, r.Stream, r.Token}] = i
 	}

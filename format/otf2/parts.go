@@ -219,10 +219,13 @@ func (j *joiner) add(p *source) []*Record {
 	}
 	each(is(defString), j.assignContent(p))
 	each(shared, j.assignContent(p))
-	late := func(r *Record) bool { return r.ID == defCartTopology || r.ID == defCallsite || r.ID == defCallpath }
+	// the contents of these records refer to groups, communicators and regions
+	afterGroups := func(r *Record) bool {
+		return r.ID == defCartTopology || r.ID == defCallsite || r.ID == defCallpath
+	}
 	each(func(r *Record) bool {
 		t, own := ownTables[r.ID]
-		return own && !sharedByContent[t] && r.ID != defGroup && !late(r)
+		return own && !sharedByContent[t] && r.ID != defGroup && !afterGroups(r)
 	}, j.assign(p))
 	communicating := func(r *Record) bool { return r.ID == defGroup && communicatingFirst(r) == 0 }
 	for _, r := range list {
@@ -239,10 +242,10 @@ func (j *joiner) add(p *source) []*Record {
 	})
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) && !isSelf(r) }, p.translateGroup)
 	// topologies of the same communicator, and callsites and callpaths of the same regions
-	each(func(r *Record) bool { return late(r) && r.ID != defCallpath }, j.assignContent(p))
+	each(func(r *Record) bool { return afterGroups(r) && r.ID != defCallpath }, j.assignContent(p))
 	j.assignCallpaths(p, list)
 	each(func(r *Record) bool {
-		return r.ID != defString && r.ID != defGroup && !late(r) && !shared(r)
+		return r.ID != defString && r.ID != defGroup && !afterGroups(r) && !shared(r)
 	}, func(r *Record) bool {
 		if r.ID == defCartCoord {
 			r.Values[1] = p.rank(p.m.ranks.communicators[CartTopologies][r.Values[0]], 0, r.Values[1])
@@ -382,20 +385,20 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 // assignCallpaths calls assignContent for the callpaths of a part, for a parent before its children. It removes those
 // that earlier parts have.
 func (j *joiner) assignCallpaths(p *source, list []*Record) {
-	left := map[uint64]*Record{}
+	unassigned := map[uint64]*Record{} // by id
 	for _, r := range list {
 		if r.ID == defCallpath {
-			left[r.Values[0]] = r
+			unassigned[r.Values[0]] = r
 		}
 	}
 	assign := j.assignContent(p)
 	for _, r := range list {
-		var line []*Record // r and those of its ancestors that have no id yet
-		for ; r != nil && r.ID == defCallpath && left[r.Values[0]] == r; r = left[r.Values[1]] {
-			delete(left, r.Values[0])
-			line = append(line, r)
+		var chain []*Record // r and its ancestors, as far as they are unassigned
+		for ; r != nil && r.ID == defCallpath && unassigned[r.Values[0]] == r; r = unassigned[r.Values[1]] {
+			delete(unassigned, r.Values[0])
+			chain = append(chain, r)
 		}
-		for _, x := range slices.Backward(line) {
+		for _, x := range slices.Backward(chain) {
 			if !assign(x) {
 				x.ID = 0
 			}

@@ -1,71 +1,39 @@
 package cli
 
 import (
-	"errors"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
 
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// callpathsArchive writes an archive of two locations with a callsite and two callpaths, the child first. It returns
-// the path.
-func callpathsArchive(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "callpaths.otf2")
-	out, err := format.CreateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := otf2.NewWriter(out, otf2.Anchor{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	define := func(id uint8, values ...uint64) {
-		err = errors.Join(err, w.Define(&otf2.Record{ID: id, Values: values}))
-	}
-	none := uint64(1<<32 - 1)
-	for i, text := range []string{"", "node", "main", "solve", "a.c", "steps"} {
-		err = errors.Join(err, w.Define(&otf2.Record{ID: 10, Values: []uint64{uint64(i), 0}, Texts: []string{text}}))
-	}
-	define(5, 1000, 0, 100, 1<<64-1)
-	define(12, 0, 1, 1, none)
-	define(13, 0, 1, 1, 0, none)
-	for location := range uint64(2) {
-		define(14, location, 1, 1, 2, 0)
-		for i, id := range []uint8{12, 13} {
-			err = errors.Join(err, w.Location(location).Write(&otf2.Event{Time: 10 + uint64(i),
-				Record: otf2.Record{ID: id, Values: []uint64{location}}}))
-		}
-	}
-	for region := range uint64(2) {
-		define(15, region, 2+region, 0, 0, none, 0, 0, 2+region, 1, 1, 0)
-	}
-	define(23, 0, 5, 2)
-	define(16, 4, 4, 17, 0, 1)
-	define(17, 3, 9, 1)
-	define(17, 9, none, 0)
-	define(42, 3, 0, 4, 12)
-	if err = errors.Join(err, w.Close(), out.Commit()); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// TestUnifiedCallpaths merges the parts of an archive with --unify. otf2-print must print each callsite and each
-// callpath once, and the child must keep its parent and its parameter.
+// TestUnifiedCallpaths merges two equal archives with --unify. otf2-print must print each callsite and each callpath
+// once, and the child, which is defined before its parent, must keep its parent and its parameter.
 func TestUnifiedCallpaths(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
 	}
-	path, dir := callpathsArchive(t), t.TempDir()
-	first, second, merged := filepath.Join(dir, "a.otf2"), filepath.Join(dir, "b.otf2"), filepath.Join(dir, "x.otf2")
-	weft(t, 0, "filter", "-q", "--location", "0", path, first)
-	weft(t, 0, "filter", "-q", "--location", "1", path, second)
-	weft(t, 0, "merge", "-q", "--unify", first, second, merged)
+	const undefined = 1<<32 - 1
+	text := func(id uint64, s string) *otf2.Record {
+		return &otf2.Record{ID: 10, Values: []uint64{id, 0}, Texts: []string{s}}
+	}
+	path := writeArchive(t, []*otf2.Record{
+		text(2, "main"), text(3, "solve"), text(4, "a.c"), text(5, "steps"),
+		{ID: 15, Values: []uint64{0, 2, 0, 0, undefined, 0, 0, 2, 1, 1, 0}}, // region main
+		{ID: 15, Values: []uint64{1, 3, 0, 0, undefined, 0, 0, 3, 1, 1, 0}}, // region solve
+		{ID: 23, Values: []uint64{0, 5, 2}},                                 // parameter
+		{ID: 16, Values: []uint64{4, 4, 17, 0, 1}},                          // callsite
+		{ID: 17, Values: []uint64{3, 9, 1}},                                 // callpath solve
+		{ID: 17, Values: []uint64{9, undefined, 0}},                         // callpath main, its parent
+		{ID: 42, Values: []uint64{3, 0, 4, 12}},                             // parameter of callpath 3
+	}, []*otf2.Event{
+		{Time: 10, Record: otf2.Record{ID: 12, Values: []uint64{0}}},
+		{Time: 11, Record: otf2.Record{ID: 13, Values: []uint64{0}}},
+	})
+	merged := filepath.Join(t.TempDir(), "x.otf2")
+	weft(t, 0, "merge", "-q", "--unify", path, path, merged)
 	out, _ := runTool(t, merged, "otf2-print", "-G")
 	find := func(pattern string) string {
 		t.Helper()

@@ -12,14 +12,14 @@ const mostBlocks = 256
 
 // trend is a growth of the times of a series from iteration to iteration. Times are in ticks.
 type trend struct {
-	lead  int     // the iterations before the first one that counts
+	lead  int     // number of iterations before the first one that counts
 	begin float64 // the mean time of a location in that iteration
 	slope float64 // the growth per iteration
 }
 
 // trend returns the growth of the times of a series. It uses the estimator of Theil and Sen. ok is false if the test of
 // Mann and Kendall finds no growth at the significance level 0.005, or if a step describes the times clearly better.
-func (s *series) trend() (t trend, ok bool) {
+func (s *series) trend() (x trend, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	values := make([]float64, s.iterations/size)
 	for _, loc := range s.locations {
@@ -30,16 +30,16 @@ func (s *series) trend() (t trend, ok bool) {
 		}
 	}
 	if !rises(values) { // most series: what follows takes longer
-		return t, false
+		return x, false
 	}
 	lead := idleIterations(values)
 	values = values[lead:]
 	if len(values)*size < fewestIterations {
-		return t, false
+		return x, false
 	}
 	slope := slopeOf(values)
 	if slope <= 0 || !rises(values) {
-		return t, false
+		return x, false
 	}
 	step := deviationOfStep(values)
 	for i := range values {
@@ -115,9 +115,9 @@ func deviation(values []float64) (sum, median float64) {
 
 // Growth describes a series whose times grow from iteration to iteration. Times are in ticks.
 type Growth struct {
-	Iterations  int
-	First, Last float64 // estimates for the mean time of a location in the first and in the last iteration
-	Lost        float64 // the sum of all times in addition to those in the first iteration
+	Iterations  int     // number of iterations that count: all but those without work at the begin
+	First, Last float64 // estimates for the mean time of a location in the first and in the last of them
+	Lost        float64 // the sum of all times in addition to those in the first of them
 }
 
 // WithoutGrowth returns a function that takes from each time of a path what it has grown by since the first iteration.
